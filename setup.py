@@ -1,0 +1,79 @@
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+VERSION = re.search(
+    r"^__version__ = '(.+)'$",
+    (ROOT / 'tgx_anchor' / '__init__.py').read_text(encoding='utf-8'),
+    re.MULTILINE,
+)
+if VERSION is None:
+    raise RuntimeError("'tgx_anchor/__init__.py' holds no version literal")
+
+EXTRAS = {
+    'cli': ['rich>=13', 'typer>=0.12'],
+    'viz': ['matplotlib>=3.8'],
+    'interop': ['pandas>=2', 'pyarrow>=14'],
+    'ogb': ['ogb>=1.3.6'],
+    'scatter': ['torch-scatter>=2.1.2'],
+    'docs': ['sphinx>=7'],
+}
+EXTRAS['bench'] = [*EXTRAS['viz'], *EXTRAS['cli'], 'igraph>=0.11', 'networkx>=3.2']
+EXTRAS['test'] = sorted(
+    {
+        *EXTRAS['cli'],
+        *EXTRAS['viz'],
+        *EXTRAS['interop'],
+        *EXTRAS['bench'],
+        'hypothesis>=6.100',
+        'ipykernel>=6',
+        'nbclient>=0.10',
+        'nbformat>=5.10',
+        'pytest>=8',
+        'pytest-xdist>=3.5',
+    }
+)
+EXTRAS['dev'] = sorted(
+    {
+        *EXTRAS['test'],
+        'mypy>=1.14',
+        'pandas-stubs',
+        'pre-commit>=3',
+        'ruff>=0.9',
+        'scipy-stubs',
+        'types-requests',
+        'types-tqdm',
+    }
+)
+
+setup(
+    name='tgx_anchor',
+    version=VERSION.group(1),
+    description='Find the anchor of every group: a PyTorch Geometric extension',
+    long_description=(ROOT / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    license='MIT',
+    python_requires='>=3.10',
+    packages=find_packages(include=['tgx_anchor', 'tgx_anchor.*']),
+    package_data={'tgx_anchor': ['py.typed']},
+    install_requires=[
+        'filelock>=3.12',
+        'numpy>=1.26',
+        'requests>=2.31',
+        'scipy>=1.11',
+        'torch>=2.4',
+        'torch-geometric>=2.6',
+        'tqdm>=4.64',
+    ],
+    extras_require=EXTRAS,
+    entry_points={'console_scripts': ['tgx-anchor=tgx_anchor.cli:main']},
+    classifiers=[
+        'Development Status :: 3 - Alpha',
+        'Intended Audience :: Science/Research',
+        'Programming Language :: Python :: 3',
+        'Topic :: Scientific/Engineering :: Artificial Intelligence',
+        'Typing :: Typed',
+    ],
+)

@@ -1,0 +1,43 @@
+r"""Pure tensor functions on incidences, by topic."""
+
+from tgx_anchor.utils.anchorship import (
+    anchor_degree,
+    anchor_proportion,
+    anchor_purity,
+)
+from tgx_anchor.utils.centrality import (
+    coreness,
+    degree,
+    eigenvector_centrality,
+    pagerank,
+)
+from tgx_anchor.utils.group import group_order, group_rank, group_topk
+from tgx_anchor.utils.incidence import (
+    arange_by_ptr,
+    check_hyperedge_index,
+    collapse_incidences,
+    distinct_hyperedges,
+    incidence_matrix,
+    index_ptr,
+    is_sorted,
+)
+
+__all__ = [
+    'anchor_degree',
+    'anchor_proportion',
+    'anchor_purity',
+    'arange_by_ptr',
+    'check_hyperedge_index',
+    'collapse_incidences',
+    'coreness',
+    'degree',
+    'distinct_hyperedges',
+    'eigenvector_centrality',
+    'group_order',
+    'group_rank',
+    'group_topk',
+    'incidence_matrix',
+    'index_ptr',
+    'is_sorted',
+    'pagerank',
+]

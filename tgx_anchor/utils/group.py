@@ -1,0 +1,109 @@
+"""Per-hyperedge order statistics of values that live on incidences."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.utils.incidence import index_ptr
+
+
+class GroupOrder(NamedTuple):
+    r"""The incidences of each hyperedge in descending order of value.
+
+    Shapes:
+        - **perm:** :math:`(P)`, the incidence at each sorted position
+        - **first:** :math:`(P)`, the sorted position at which the run of equal
+          values in the same hyperedge begins
+        - **ptr:** :math:`(M + 1)`, where each hyperedge begins
+        - **hyperedge:** :math:`(P)`, the hyperedge of each sorted position
+    """
+
+    perm: Tensor
+    first: Tensor
+    ptr: Tensor
+    hyperedge: Tensor
+
+    def by_incidence(self, value: Tensor) -> Tensor:
+        r"""Brings values of sorted positions back to the order of incidences."""
+        out = torch.empty_like(value)
+        out[self.perm] = value
+        return out
+
+
+def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupOrder:
+    r"""Sorts the incidences of each hyperedge by descending :obj:`value`.
+
+    Args:
+        value (torch.Tensor): The value of each incidence.
+        hyperedge (torch.Tensor): The sorted hyperedge of each incidence.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Shapes:
+        - **value:** :math:`(P)`
+        - **hyperedge:** :math:`(P)`
+    """
+    # Stable: the second sort keeps the order that the first one made.
+    by_value = torch.argsort(value, descending=True, stable=True)
+    perm = by_value[torch.argsort(hyperedge[by_value], stable=True)]
+    ranked = value[perm]
+    starts = torch.ones_like(hyperedge, dtype=torch.bool)
+    starts[1:] = (hyperedge[1:] != hyperedge[:-1]) | (ranked[1:] != ranked[:-1])
+    position = torch.arange(value.numel(), device=value.device)
+    first = torch.where(starts, position, 0)
+    if first.numel() > 0:
+        first = first.cummax(0).values
+    return GroupOrder(perm, first, index_ptr(hyperedge, num_hyperedges), hyperedge)
+
+
+def group_rank(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> Tensor:
+    r"""The number of strictly larger values in the same hyperedge.
+
+    Args:
+        value (torch.Tensor): The value of each incidence.
+        hyperedge (torch.Tensor): The sorted hyperedge of each incidence.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Shapes:
+        - **output:** :math:`(P)`, integers from zero; equal values share a rank
+    """
+    order = group_order(value, hyperedge, num_hyperedges)
+    return order.by_incidence(order.first - order.ptr[hyperedge])
+
+
+def group_topk(
+    value: Tensor,
+    hyperedge_index: Tensor,
+    num_hyperedges: int,
+    k: int = 1,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""The :obj:`k` nodes of highest value in each hyperedge, best first.
+
+    Args:
+        value (torch.Tensor): The value of each incidence.
+        hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+        k (int, optional): How many nodes. (default: :obj:`1`)
+        generator (torch.Generator, optional): Draws the order of equal values.
+            If :obj:`None`, they keep the order of their incidences.
+            (default: :obj:`None`)
+
+    Shapes:
+        - **value:** :math:`(P)`
+        - **hyperedge_index:** :math:`(2, P)`
+        - **output:** :math:`(M, k)`, :obj:`-1` where a hyperedge has fewer members
+    """
+    node, hyperedge = hyperedge_index
+    if generator is not None:
+        shuffle = torch.randperm(
+            value.numel(), generator=generator, device=generator.device
+        ).to(value.device)
+        shuffle = shuffle[torch.argsort(hyperedge[shuffle], stable=True)]
+        node, value = node[shuffle], value[shuffle]
+    order = group_order(value, hyperedge, num_hyperedges)
+    offset = torch.arange(value.numel(), device=value.device) - order.ptr[hyperedge]
+    chosen = offset < k
+    out = node.new_full((num_hyperedges, k), -1)
+    out[hyperedge[chosen], offset[chosen]] = node[order.perm[chosen]]
+    return out

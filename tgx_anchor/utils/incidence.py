@@ -1,0 +1,222 @@
+"""Index arithmetic on incidences: check, order, compress, compare, collapse."""
+
+import warnings
+
+import torch
+from torch import Tensor
+from torch_geometric.utils import cumsum, scatter
+
+
+def check_hyperedge_index(
+    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+) -> None:
+    r"""Raises a :class:`ValueError` if the incidences do not fit their sizes.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences.
+        num_nodes (int): The number of nodes :math:`N`.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+    """
+    if hyperedge_index.dim() != 2 or hyperedge_index.size(0) != 2:
+        raise ValueError(
+            f"'hyperedge_index' must have the shape [2, num_incidences] "
+            f'(got {list(hyperedge_index.size())})'
+        )
+    if hyperedge_index.dtype != torch.long:
+        raise ValueError(
+            f"'hyperedge_index' must hold 64-bit integers (got {hyperedge_index.dtype})"
+        )
+    for row, name, size in (
+        (0, 'num_nodes', num_nodes),
+        (1, 'num_hyperedges', num_hyperedges),
+    ):
+        if size < 0:
+            raise ValueError(f"'{name}' must not be negative (got {size})")
+        bad = (hyperedge_index[row] < 0) | (hyperedge_index[row] >= size)
+        if bad.any():
+            column = int(bad.nonzero()[0])
+            raise ValueError(
+                f"'hyperedge_index[{row}]' must lie in [0, {size}), its '{name}' "
+                f'(got {int(hyperedge_index[row, column])} in column {column})'
+            )
+
+
+def is_sorted(index: Tensor) -> bool:
+    r"""Returns :obj:`True` if :obj:`index` never decreases."""
+    return bool((index[1:] >= index[:-1]).all())
+
+
+def index_ptr(index: Tensor, size: int) -> Tensor:
+    r"""Returns the CSR pointer of a sorted :obj:`index`.
+
+    Args:
+        index (torch.Tensor): The sorted group of each element.
+        size (int): The number of groups.
+
+    Shapes:
+        - **index:** :math:`(P)`
+        - **output:** :math:`(\mathrm{size} + 1)`
+    """
+    return cumsum(torch.bincount(index, minlength=size))
+
+
+def arange_by_ptr(start: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Concatenates the ranges :obj:`start[i], ..., start[i] + count[i] - 1`.
+
+    Returns:
+        The concatenated ranges, and for each element the :obj:`i` it came from.
+    """
+    owner = torch.repeat_interleave(count)
+    offset = cumsum(count)
+    position = torch.arange(owner.numel(), device=start.device)
+    return position + (start - offset[:-1])[owner], owner
+
+
+def incidence_matrix(
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    value: Tensor | None = None,
+    transpose: bool = False,
+    dtype: torch.dtype = torch.float64,
+) -> Tensor:
+    r"""The sparse incidence matrix :math:`\mathbf{H} \in \mathbb{R}^{N \times M}`,
+    in compressed rows, so that a product costs one sweep over the incidences.
+
+    Repeated incidences stay separate entries and add up in a product.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, in any order.
+        num_nodes (int): The number of nodes :math:`N`.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+        value (torch.Tensor, optional): The entry of each incidence, one if
+            :obj:`None`. (default: :obj:`None`)
+        transpose (bool, optional): If set to :obj:`True`, will return
+            :math:`\mathbf{H}^{\top}` instead. (default: :obj:`False`)
+        dtype (torch.dtype, optional): The type of the entries where
+            :obj:`value` is :obj:`None`. (default: :obj:`torch.float64`)
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **value:** :math:`(P)`
+        - **output:** :math:`(N, M)`, or :math:`(M, N)` if transposed
+    """
+    row, col = hyperedge_index.flip(0) if transpose else hyperedge_index
+    size = (num_hyperedges, num_nodes) if transpose else (num_nodes, num_hyperedges)
+    if value is None:
+        value = torch.ones(row.numel(), dtype=dtype, device=row.device)
+    if not is_sorted(row):
+        row, perm = torch.sort(row, stable=True)
+        col, value = col[perm], value[perm]
+    with warnings.catch_warnings():
+        # PyTorch calls its CSR layout "beta" on first use; users cannot act on it.
+        warnings.filterwarnings('ignore', message='Sparse CSR tensor support')
+        return torch.sparse_csr_tensor(
+            index_ptr(row, size[0]), col, value, size, check_invariants=False
+        )
+
+
+def collapse_incidences(
+    hyperedge_index: Tensor, num_nodes: int
+) -> tuple[Tensor, Tensor]:
+    r"""Merges repeated members of a hyperedge, sorting by hyperedge, then node.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, in any order.
+        num_nodes (int): The number of nodes :math:`N`.
+
+    Returns:
+        The distinct incidences, and for each given one its place among them.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **output:** :math:`(2, P')` and :math:`(P)`
+    """
+    key = hyperedge_index[1] * num_nodes + hyperedge_index[0]
+    key, inverse = torch.unique(key, return_inverse=True)
+    node, hyperedge = key % max(num_nodes, 1), key // max(num_nodes, 1)
+    return torch.stack([node, hyperedge]), inverse
+
+
+def _mix(value: Tensor) -> Tensor:
+    # A bijective scrambler of 64-bit words (multiply, fold the high half down);
+    # sums of its values stand for sets.
+    value = (value + 1) * -7046029254386353131
+    value = (value ^ ((value >> 32) & 0xFFFFFFFF)) * -4417276706812531889
+    return value ^ ((value >> 29) & 0x7FFFFFFFF)
+
+
+def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:
+    # Exact: after round k, two hyperedges share a label if and only if their first
+    # k sorted members agree. All hyperedges here have the same size where they share
+    # a label; those alone in their class need no further look.
+    position = 0
+    size = torch.diff(start)
+    active = torch.arange(label.numel(), device=label.device)
+    while True:
+        _, inverse, count = torch.unique(
+            label[active], return_inverse=True, return_counts=True
+        )
+        active = active[(count[inverse] > 1) & (size[active] > position)]
+        if active.numel() == 0:
+            return label
+        pair = torch.stack([label[active], member[start[active] + position]])
+        _, inverse = torch.unique(pair, dim=1, return_inverse=True)
+        label[active] = inverse + int(label.max()) + 1
+        position += 1
+
+
+def distinct_hyperedges(
+    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+) -> Tensor:
+    r"""Numbers the distinct node sets: two hyperedges get the same number if and
+    only if they hold the same nodes.
+
+    Sets are compared by hash, and every match is then verified member by member,
+    so that a collision costs time, never correctness.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, in any order. Members
+            repeated in a hyperedge count once.
+        num_nodes (int): The number of nodes :math:`N`.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **output:** :math:`(M)`, numbered in order of first appearance
+    """
+    index, _ = collapse_incidences(hyperedge_index, num_nodes)
+    member, hyperedge = index
+    ptr = index_ptr(hyperedge, num_hyperedges)
+    size = torch.diff(ptr)
+    hashed = scatter(_mix(member), hyperedge, 0, num_hyperedges, 'sum')
+    _, label = torch.unique(hashed, return_inverse=True)
+    _, label = torch.unique(label * (member.numel() + 1) + size, return_inverse=True)
+
+    # The first hyperedge of each class speaks for it.
+    order = torch.arange(num_hyperedges, device=label.device)
+    first = scatter(order, label, 0, reduce='min')
+    twin = first[label][hyperedge]
+    offset = torch.arange(member.numel(), device=member.device) - ptr[hyperedge]
+    differs = member != member[ptr[twin] + offset]
+    if differs.any():
+        collided = torch.zeros(first.numel(), dtype=torch.bool, device=label.device)
+        collided[label[hyperedge[differs]]] = True
+        chosen = collided[label].nonzero().view(-1)
+        position, owner = arange_by_ptr(ptr[chosen], size[chosen])
+        label[chosen] = (
+            int(label.max())
+            + 1
+            + _refine_by_member(
+                label[chosen],
+                index_ptr(owner, chosen.numel()),
+                member[position],
+            )
+        )
+        _, label = torch.unique(label, return_inverse=True)
+        first = scatter(order, label, 0, reduce='min')
+    _, number = torch.unique(first[label], return_inverse=True)
+    return number
