@@ -120,7 +120,8 @@ def eigenvector_centrality(
 
     def step(x: Tensor) -> Tensor:
         x = x + product(x)
-        return x / x.norm()
+        norm: Tensor = torch.linalg.vector_norm(x)
+        return x / norm
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 

@@ -35,7 +35,8 @@ def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupO
     r"""Sorts the incidences of each hyperedge by descending :obj:`value`.
 
     Args:
-        value (torch.Tensor): The value of each incidence.
+        value (torch.Tensor): The value of each incidence. Integers are faster; their
+            range times :math:`M` must stay below :math:`2^{63}`.
         hyperedge (torch.Tensor): The sorted hyperedge of each incidence.
         num_hyperedges (int): The number of hyperedges :math:`M`.
 
@@ -43,9 +44,13 @@ def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupO
         - **value:** :math:`(P)`
         - **hyperedge:** :math:`(P)`
     """
-    # Stable: the second sort keeps the order that the first one made.
-    by_value = torch.argsort(value, descending=True, stable=True)
-    perm = by_value[torch.argsort(hyperedge[by_value], stable=True)]
+    level = value
+    if value.is_floating_point():
+        _, level = torch.unique(value, return_inverse=True)
+    low, high = torch.aminmax(level) if level.numel() > 0 else (0, 0)
+    # One stable sort of one integer key; hyperedges are nearly in place already.
+    key = hyperedge * (high - low + 1) + (high - level)
+    perm = torch.argsort(key, stable=True)
     ranked = value[perm]
     starts = torch.ones_like(hyperedge, dtype=torch.bool)
     starts[1:] = (hyperedge[1:] != hyperedge[:-1]) | (ranked[1:] != ranked[:-1])
@@ -104,6 +109,6 @@ def group_topk(
     order = group_order(value, hyperedge, num_hyperedges)
     offset = torch.arange(value.numel(), device=value.device) - order.ptr[hyperedge]
     chosen = offset < k
-    out = node.new_full((num_hyperedges, k), -1)
+    out = torch.full((num_hyperedges, k), -1, device=node.device)
     out[hyperedge[chosen], offset[chosen]] = node[order.perm[chosen]]
     return out

@@ -136,6 +136,8 @@ def collapse_incidences(
         - **output:** :math:`(2, P')` and :math:`(P)`
     """
     key = hyperedge_index[1] * num_nodes + hyperedge_index[0]
+    if bool((key[1:] > key[:-1]).all()):
+        return hyperedge_index, torch.arange(key.numel(), device=key.device)
     key, inverse = torch.unique(key, return_inverse=True)
     node, hyperedge = key % max(num_nodes, 1), key // max(num_nodes, 1)
     return torch.stack([node, hyperedge]), inverse
@@ -218,5 +220,5 @@ def distinct_hyperedges(
         )
         _, label = torch.unique(label, return_inverse=True)
         first = scatter(order, label, 0, reduce='min')
-    _, number = torch.unique(first[label], return_inverse=True)
+    number: Tensor = torch.unique(first[label], return_inverse=True)[1]
     return number

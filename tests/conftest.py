@@ -1,0 +1,22 @@
+"""What tests of several folders share."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+DEVICES = ['cpu', *(['cuda'] if torch.cuda.is_available() else [])]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> torch.device:
+    return torch.device(request.param)
+
+
+@pytest.fixture
+def mirror() -> Path:
+    folder = os.environ.get('TGX_ANCHOR_MIRROR')
+    if folder is None:
+        pytest.skip('TGX_ANCHOR_MIRROR does not point at the real data')
+    return Path(folder)

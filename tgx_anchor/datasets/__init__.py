@@ -1,0 +1,14 @@
+r"""Datasets of group interactions."""
+
+from tgx_anchor.datasets.anchor_dataset import AnchorDataset
+from tgx_anchor.datasets.catalog import CATALOG, CatalogEntry
+from tgx_anchor.datasets.location import dataset_status
+from tgx_anchor.datasets.planted_anchor_dataset import PlantedAnchorDataset
+
+__all__ = [
+    'CATALOG',
+    'AnchorDataset',
+    'CatalogEntry',
+    'PlantedAnchorDataset',
+    'dataset_status',
+]

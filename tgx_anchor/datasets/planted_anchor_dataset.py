@@ -1,0 +1,178 @@
+"""Synthetic group interactions, in which the strengths of the anchors are known."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import InMemoryDataset
+
+from tgx_anchor.data import AnchorData
+
+# The share of groups with a single member, as in the co-authorship datasets.
+_SINGLETONS = 0.1
+# The tail exponent of how active people are: some are in very many groups.
+_ACTIVITY_TAIL = 1.5
+# How far, in people, a group reaches along the line on which people live.
+_REACH = 25.0
+_ROLES = ('anchor', 'member')
+
+
+class PlantedAnchorDataset(InMemoryDataset):
+    r"""Seeded synthetic group interactions of any size, which follow the two
+    observations of the *"Identifying Group Anchors in Real-World Group Interactions
+    Under Label Scarcity"* paper.
+
+    Each person :math:`v` has an activity :math:`a_v` with a heavy tail and a strength
+
+    .. math::
+        s_v = \beta \left( \rho \, z(\log a_v) + \sqrt{1 - \rho^2} \, \epsilon_v
+        \right), \qquad \epsilon_v \sim \mathcal{N}(0, 1),
+
+    where :math:`z` standardises. Groups are drawn among people who live close to each
+    other, the active ones more often and more widely; some groups have one member,
+    some come back several times. In each group :math:`e` there is a local competition
+    for the anchor, :math:`P(v \mid e) = \exp(s_v) / \sum_{u \in e} \exp(s_u)`.
+    So degrees tell something of the anchors, but not all (Observation 1), and anchors
+    tend to be the same people (Observation 2).
+
+    The data holds :obj:`y`, :obj:`role` and the planted :obj:`node_strength`.
+
+    .. code-block:: python
+
+        data = PlantedAnchorDataset(num_nodes=1000, num_hyperedges=2000, seed=0)[0]
+
+    Args:
+        num_nodes (int, optional): The number of people. (default: :obj:`2000`)
+        num_hyperedges (int, optional): The number of groups. (default: :obj:`6000`)
+        mean_size (float, optional): The mean size of a group; the result is a little
+            smaller, since members who are drawn twice count once.
+            (default: :obj:`3.0`)
+        repeat (float, optional): The share of groups that are copies of another one,
+            with an anchor of their own. (default: :obj:`0.2`)
+        correlation (float, optional): The correlation :math:`\rho` of strength with
+            activity. (default: :obj:`0.4`)
+        scale (float, optional): The standard deviation :math:`\beta` of the strengths;
+            zero makes all anchors random. (default: :obj:`2.0`)
+        seed (int, optional): Decides everything. (default: :obj:`0`)
+        transform (callable, optional): A function that takes the data on every
+            access and returns a transformed version. (default: :obj:`None`)
+    """
+
+    def __init__(
+        self,
+        num_nodes: int = 2000,
+        num_hyperedges: int = 6000,
+        mean_size: float = 3.0,
+        repeat: float = 0.2,
+        correlation: float = 0.4,
+        scale: float = 2.0,
+        seed: int = 0,
+        transform: Callable[[AnchorData], AnchorData] | None = None,
+    ) -> None:
+        for name, count in (
+            ('num_nodes', num_nodes),
+            ('num_hyperedges', num_hyperedges),
+        ):
+            if count < 1:
+                raise ValueError(f"'{name}' must be positive (got {count})")
+        if mean_size < 2:
+            raise ValueError(f"'mean_size' must be at least 2 (got {mean_size})")
+        if not 0 <= repeat < 1:
+            raise ValueError(f"'repeat' must lie in [0, 1) (got {repeat})")
+        if not -1 <= correlation <= 1:
+            raise ValueError(f"'correlation' must lie in [-1, 1] (got {correlation})")
+        if not scale >= 0:
+            raise ValueError(f"'scale' must not be negative (got {scale})")
+        super().__init__(None, transform)
+        self.seed = seed
+        rng = np.random.default_rng(seed)
+        activity = 1 + rng.pareto(_ACTIVITY_TAIL, num_nodes)
+        strength = _strengths(rng, activity, correlation) * scale
+        num_new = num_hyperedges - round(repeat * num_hyperedges)
+        node, hyperedge = _draw_groups(rng, activity, num_new, mean_size)
+        node, hyperedge = _repeat_groups(rng, node, hyperedge, num_new, num_hyperedges)
+        # The largest of the strengths plus Gumbel noise is a draw from their softmax.
+        noisy = strength[node] + rng.gumbel(size=node.size)
+        best = np.full(num_hyperedges, -np.inf)
+        np.maximum.at(best, hyperedge, noisy)
+        y = torch.from_numpy(noisy == best[hyperedge])
+        data = AnchorData(
+            hyperedge_index=torch.from_numpy(np.stack([node, hyperedge])),
+            num_nodes=num_nodes,
+            num_hyperedges=num_hyperedges,
+            y=y,
+            role=(~y).long(),
+            node_strength=torch.from_numpy(strength).to(torch.get_default_dtype()),
+        )
+        self.data, self.slices = self.collate([data])
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        r"""The names of the roles, in the order of their numbers."""
+        return _ROLES
+
+    def __repr__(self) -> str:
+        data = self[0]
+        return (
+            f'{self.__class__.__name__}(num_nodes={data.num_nodes}, '
+            f'num_hyperedges={data.num_hyperedges}, seed={self.seed})'
+        )
+
+
+def _strengths(
+    rng: np.random.Generator, activity: NDArray[np.float64], correlation: float
+) -> NDArray[np.float64]:
+    log_activity = np.log(activity)
+    known = (log_activity - log_activity.mean()) / max(log_activity.std(), 1e-12)
+    own = rng.standard_normal(activity.size)
+    return np.asarray(correlation * known + np.sqrt(1 - correlation**2) * own)
+
+
+def _draw_groups(
+    rng: np.random.Generator,
+    activity: NDArray[np.float64],
+    num_groups: int,
+    mean_size: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    num_nodes = activity.size
+    extra = (mean_size - _SINGLETONS) / (1 - _SINGLETONS) - 2
+    size = 1 + rng.geometric(1 / (1 + max(extra, 0.0)), num_groups)
+    size[rng.random(num_groups) < _SINGLETONS] = 1
+    size = np.minimum(size, num_nodes)
+
+    # Seats are given out in proportion to activity, but everybody gets one first.
+    num_seats = int(size.sum())
+    seats = np.zeros(num_nodes, dtype=np.int64)
+    seats[rng.permutation(num_nodes)[:num_seats]] = 1
+    share = activity / activity.sum()
+    seats += rng.multinomial(max(num_seats - num_nodes, 0), share)
+    node = np.repeat(np.arange(num_nodes), seats)
+    # Groups are runs of seats along a line; who has many seats also travels far.
+    reach = _REACH * np.sqrt(1 + seats)
+    order = np.argsort(node + reach[node] * rng.standard_cauchy(node.size))
+    hyperedge = np.repeat(np.arange(num_groups), size)
+    key = np.unique(hyperedge * num_nodes + node[order])
+    return key % num_nodes, key // num_nodes
+
+
+def _repeat_groups(
+    rng: np.random.Generator,
+    node: NDArray[np.int64],
+    hyperedge: NDArray[np.int64],
+    num_new: int,
+    num_total: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    # Each copy picks its original, popular ones more often; then all are shuffled.
+    weight = np.cumsum(1 + rng.pareto(_ACTIVITY_TAIL, num_new))
+    drawn = rng.random(num_total - num_new) * weight[-1]
+    origin = np.concatenate([np.arange(num_new), np.searchsorted(weight, drawn)])
+    origin = origin[rng.permutation(num_total)]
+    size = np.bincount(hyperedge, minlength=num_new)
+    start = np.cumsum(size) - size
+    count = size[origin]
+    offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return (
+        node[np.repeat(start[origin], count) + offset],
+        np.repeat(np.arange(num_total), count),
+    )

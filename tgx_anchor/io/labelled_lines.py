@@ -1,0 +1,99 @@
+"""One group a line: members in one file, their labels in another."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tgx_anchor.io.role_table import RoleTable
+
+_KEY = re.compile(rb"^'([^'\n]*)'\t", re.MULTILINE)
+# More digits may not fit into 64 bits.
+_MAX_DIGITS = 18
+
+
+def read_labelled_lines(
+    member_path: Path, label_path: Path, num_roles: int
+) -> RoleTable:
+    r"""Reads the label files of edge-dependent node classification.
+
+    Line :math:`j` of :obj:`member_path` holds the members of group :math:`j`, line
+    :math:`j` of :obj:`label_path` their labels: integers between tabs. All lines of
+    both files may begin with the same key of the group between single quotes.
+
+    Args:
+        member_path (Path): The file of members, :obj:`hypergraph.txt`.
+        label_path (Path): The file of labels, :obj:`hypergraph_pos.txt`.
+        num_roles (int): The number of labels, which are then
+            :obj:`0, ..., num_roles - 1`.
+    """
+    keys, members, count = _read_lines(Path(member_path))
+    label_keys, labels, label_count = _read_lines(Path(label_path))
+    name = Path(label_path).name
+    if len(count) != len(label_count):
+        raise ValueError(
+            f"'{name}' must have {len(count)} lines, as '{Path(member_path).name}' has "
+            f'(got {len(label_count)})'
+        )
+    if not np.array_equal(count, label_count):
+        line = int(np.flatnonzero(count != label_count)[0])
+        raise ValueError(
+            f"'{name}' must have one label per member, {count[line]} in line "
+            f'{line + 1} (got {label_count[line]})'
+        )
+    if keys != label_keys:
+        raise ValueError(
+            f"'{name}' must have the same keys as '{Path(member_path).name}' "
+            f'(got others or none)'
+        )
+    hyperedge = np.repeat(np.arange(len(count)), count)
+    if labels.size and labels.max() >= num_roles:
+        place = int(np.argmax(labels >= num_roles))
+        raise ValueError(
+            f"'{name}' must hold labels from 0 to {num_roles - 1} "
+            f'(got {labels[place]} in line {hyperedge[place] + 1})'
+        )
+    return RoleTable(
+        members, hyperedge, labels, np.array(keys) if keys else np.arange(len(count))
+    )
+
+
+def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    # The keys, all integers one after the other, and how many stand in each line.
+    text = path.read_bytes()
+    if text and not text.endswith(b'\n'):
+        text += b'\n'
+    num_lines = text.count(b'\n')
+    keys = [key.decode(errors='replace') for key in _KEY.findall(text)]
+    if keys and len(keys) != num_lines:
+        raise ValueError(
+            f"'{path.name}' must have a key in all lines or in none "
+            f'(got {len(keys)} in {num_lines} lines)'
+        )
+    text = _KEY.sub(b'', text)
+
+    byte = np.frombuffer(text, dtype=np.uint8)
+    is_digit = (byte >= ord('0')) & (byte <= ord('9'))
+    is_break = byte == ord('\n')
+    is_space = is_break | (byte == ord('\t'))
+    line_of = np.cumsum(is_break) - is_break
+    # Digits, each run of them closed by exactly one tab or line break.
+    follows_digit = np.concatenate([[False], is_digit[:-1]]) if byte.size else is_digit
+    bad = ~is_digit & ~(is_space & follows_digit)
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise ValueError(
+            f"'{path.name}' must hold integers separated by single tabs "
+            f'(got {text[place : place + 1]!r} in line {line_of[place] + 1})'
+        )
+    ends = np.flatnonzero(is_space)
+    length = np.diff(ends, prepend=-1) - 1
+    if length.size and length.max() > _MAX_DIGITS:
+        place = int(ends[np.argmax(length > _MAX_DIGITS)])
+        raise ValueError(
+            f"'{path.name}' must hold integers of at most {_MAX_DIGITS} digits "
+            f'(got a longer one in line {line_of[place] + 1})'
+        )
+    value = np.array(text.split(), dtype=np.int64)
+    return keys, value, np.bincount(line_of[ends], minlength=num_lines)
