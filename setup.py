@@ -66,6 +66,7 @@ setup(
         'torch>=2.4',
         'torch-geometric>=2.6',
         'tqdm>=4.64',
+        'typing-extensions>=4.4',
     ],
     extras_require=EXTRAS,
     entry_points={'console_scripts': ['tgx-anchor=tgx_anchor.cli:main']},

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 from torch import Tensor
@@ -15,7 +15,9 @@ from typing_extensions import Self
 from tgx_anchor.utils import check_hyperedge_index, index_ptr, is_sorted
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 Level = Literal['node', 'hyperedge', 'incidence']
@@ -81,7 +83,7 @@ class AnchorData(Data):
         self,
         hyperedge_index: Tensor | None = None,
         num_nodes: int | None = None,
-        num_hyperedges: int | Tensor | None = None,
+        num_hyperedges: int | list[Any] | None = None,
         x: Tensor | None = None,
         hyperedge_attr: Tensor | None = None,
         incidence_attr: Tensor | None = None,
@@ -120,11 +122,13 @@ class AnchorData(Data):
     @property
     def num_hyperedges(self) -> int:
         r"""The number of hyperedges :math:`M`."""
-        # PyG turns an integer into a vector when batching: one entry a hypergraph.
-        return int(torch.as_tensor(self._store.get('num_hyperedges', 0)).sum())
+        return _total(self._store.get('num_hyperedges', 0))
 
     @num_hyperedges.setter
-    def num_hyperedges(self, value: int | Tensor) -> None:
+    def num_hyperedges(self, value: int | list[Any]) -> None:
+        # PyG batches integers to a tensor and leaves it one when taking them out of
+        # the batch again; lists come out as they went in.
+        value = value if isinstance(value, list) else [int(value)]
         self._store['num_hyperedges'] = value
 
     @property
@@ -273,7 +277,7 @@ class AnchorData(Data):
         out.hyperedge_index = self.hyperedge_index[:, perm]
         for key, value in self._store.items():
             if self.level(key) == 'incidence':
-                out[key] = value[perm]
+                out[key] = _select(value, perm)
         return out
 
     # Parts and views #########################################################
@@ -411,18 +415,56 @@ class AnchorData(Data):
 
         return read_scipy(matrix, anchor)
 
-    def to_scipy(self) -> 'csr_array':
+    @overload
+    def to_scipy(
+        self, return_anchor: Literal[False] = False
+    ) -> 'csr_array[Any, tuple[int, int]]': ...
+
+    @overload
+    def to_scipy(
+        self, return_anchor: Literal[True]
+    ) -> 'tuple[csr_array[Any, tuple[int, int]], NDArray[np.int64]]': ...
+
+    def to_scipy(self, return_anchor: Any = False) -> Any:
         r"""Writes a sparse incidence matrix: see :func:`tgx_anchor.io.write_scipy`."""
         from tgx_anchor.io import write_scipy
 
-        return write_scipy(self)
+        return write_scipy(self, return_anchor)
 
     @classmethod
-    def from_ogb(cls, graph: Any, relation: tuple[str, str, str]) -> 'AnchorData':
+    def from_ogb(
+        cls,
+        graph: Any,
+        relation: tuple[str, str, str],
+        anchor: Any = None,
+        *,
+        root: str = 'dataset',
+    ) -> 'AnchorData':
         r"""Reads a relation of an OGB graph: see :func:`tgx_anchor.io.read_ogb`."""
         from tgx_anchor.io import read_ogb
 
-        return read_ogb(graph, relation)
+        return read_ogb(graph, relation, anchor, root=root)
+
+    @overload
+    def to_ogb(
+        self, relation: tuple[str, str, str], return_anchor: Literal[False] = False
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def to_ogb(
+        self, relation: tuple[str, str, str], return_anchor: Literal[True]
+    ) -> 'tuple[dict[str, Any], NDArray[np.int64]]': ...
+
+    def to_ogb(self, relation: tuple[str, str, str], return_anchor: Any = False) -> Any:
+        r"""Writes an OGB graph: see :func:`tgx_anchor.io.write_ogb`."""
+        from tgx_anchor.io import write_ogb
+
+        return write_ogb(self, relation, return_anchor)
+
+
+def _total(value: Any) -> int:
+    # A batch holds one entry per hypergraph, a batch of batches one per batch.
+    return sum(map(_total, value)) if isinstance(value, list) else int(value)
 
 
 def _length(value: Any) -> int:
@@ -430,14 +472,16 @@ def _length(value: Any) -> int:
         return value.size(0) if value.dim() > 0 else 0
     if value and isinstance(value[0], list):
         # A batch holds one vocabulary of strings per hypergraph.
-        return sum(len(part) for part in value)
+        return sum(map(_length, value))
     return len(value)
 
 
-def _select(value: Any, mask: Tensor) -> Any:
+def _select(value: Any, index: Tensor) -> Any:
     if isinstance(value, Tensor):
-        return value[mask]
-    return [value[i] for i in mask.nonzero().view(-1).tolist()]
+        return value[index]
+    if index.dtype == torch.bool:
+        index = index.nonzero().view(-1)
+    return [value[i] for i in index.tolist()]
 
 
 # Lets PyG and 'torch.load' read saved datasets without unpickling code.

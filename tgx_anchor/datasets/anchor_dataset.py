@@ -98,7 +98,8 @@ class AnchorDataset(InMemoryDataset):
         self.name = self.entry.name
         self.progress = progress
         folder = dataset_root(root) / self.name
-        ready = (folder / 'processed' / self.processed_file_names[0]).exists()
+        processed = folder / 'processed' / self.anchor / self.processed_file_names[0]
+        ready = processed.exists()
         if not ready or force_reload:
             folder.mkdir(parents=True, exist_ok=True)
         # A second process waits for the first instead of reading half a file.
@@ -119,15 +120,29 @@ class AnchorDataset(InMemoryDataset):
         return raw_names(self.entry, Path(self.raw_dir))
 
     @property
+    def processed_dir(self) -> str:
+        r"""The folder of the processed file: one for each kind of anchor, as PyG notes
+        one :obj:`pre_transform` per folder.
+        """
+        return str(Path(self.root) / 'processed' / self.anchor)
+
+    @property
     def processed_file_names(self) -> list[str]:
         r"""The processed file, in :obj:`processed_dir`."""
-        return [f'data_{self.anchor}.pt']
+        return ['data.pt']
+
+    @property
+    def has_download(self) -> bool:
+        r"""Whether raw files are needed, which they are only to be processed."""
+        return self.force_reload or not Path(self.processed_paths[0]).exists()
 
     def download(self) -> None:
         r"""Brings the raw files to :obj:`raw_dir`, from the mirror or the web."""
         raw_dir = Path(self.raw_dir)
         if self._copy_from_mirror(raw_dir):
             return
+        archive = raw_dir / Path(self.entry.files[0].path).name
+        is_own = archive.exists()
         try:
             for file in self.entry.files:
                 target = raw_dir / Path(file.path).name
@@ -139,8 +154,12 @@ class AnchorDataset(InMemoryDataset):
                 f"'{self.entry.folder}'"
             ) from error
         if self.entry.is_archive:
-            archive = raw_dir / Path(self.entry.files[0].path).name
-            self._unpack(archive, raw_dir)
+            try:
+                self._unpack(archive, raw_dir)
+            finally:
+                # Without a checksum, a later call could not tell a bad archive.
+                if not is_own:
+                    archive.unlink()
 
     def _copy_from_mirror(self, raw_dir: Path) -> bool:
         source = mirrored_files(self.entry)
@@ -156,6 +175,7 @@ class AnchorDataset(InMemoryDataset):
             members = {
                 canonical_name(path): path
                 for path in extract_archive(archive, Path(scratch) / 'content')
+                if not path.name.startswith('.')
             }
             names = next(
                 (
@@ -172,7 +192,6 @@ class AnchorDataset(InMemoryDataset):
                 )
             for name in names:
                 members[name].replace(raw_dir / name)
-        archive.unlink()
 
     def process(self) -> None:
         r"""Turns the raw files into one data object, and checks its counts."""

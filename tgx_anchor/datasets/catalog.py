@@ -464,3 +464,25 @@ def resolve_setting(name: str, anchor: str | None) -> tuple[CatalogEntry, str]:
             f"'anchor' of {name!r} must be one of {choices} (got {anchor!r})"
         )
     return entry, anchor
+
+
+def catalog_table() -> list[list[str]]:
+    r"""The catalogue as words, a header first: the table of the README and of
+    :obj:`tgx-anchor datasets`.
+    """
+    header = ['name', 'source', 'domain', 'anchor', 'nodes', 'groups', 'distinct']
+    rows = [
+        [
+            entry.name,
+            entry.source,
+            entry.domain,
+            ', '.join(entry.anchors),
+            f'{entry.num_nodes:,}',
+            f'{entry.num_hyperedges:,}',
+            f'{entry.num_distinct:,}',
+            f'{entry.min_size}-{entry.max_size}',
+            f'{entry.mean_size:.2f}',
+        ]
+        for entry in CATALOG.values()
+    ]
+    return [[*header, 'sizes', 'mean'], *rows]

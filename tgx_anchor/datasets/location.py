@@ -24,7 +24,9 @@ def raw_names(entry: CatalogEntry, folder: Path) -> list[str]:
 
 def dataset_root(root: str | Path | None = None) -> Path:
     r"""The folder below which all datasets are kept."""
-    return Path(get_home_dir()) / 'tgx_anchor' if root is None else Path(root)
+    if root is None:
+        return Path(get_home_dir()) / 'tgx_anchor'
+    return Path(root).expanduser()
 
 
 def mirrored_files(entry: CatalogEntry) -> list[Path]:
@@ -43,16 +45,16 @@ def mirrored_files(entry: CatalogEntry) -> list[Path]:
 
 
 def dataset_status(entry: CatalogEntry, root: str | Path | None = None) -> str:
-    r"""Where the dataset can be had from: :obj:`"present"`, :obj:`"mirror"`,
-    :obj:`"download"`, or :obj:`"download or mirror"` if the published address is a
-    shared drive, without checksums.
+    r"""Where the dataset can be had from: :obj:`"present"`, :obj:`"in mirror"`,
+    :obj:`"downloadable"`, or :obj:`"shared drive"` if the published address is one,
+    which may refuse and has no checksums, so that a mirror may be needed.
     """
     folder = dataset_root(root) / entry.name / 'raw'
     if all((folder / name).exists() for name in raw_names(entry, folder)):
         return 'present'
     if mirrored_files(entry):
-        return 'mirror'
-    return 'download or mirror' if entry.is_archive else 'download'
+        return 'in mirror'
+    return 'shared drive' if entry.is_archive else 'downloadable'
 
 
 def canonical_name(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Synthetic group interactions, in which the strengths of the anchors are known."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,20 +77,20 @@ class PlantedAnchorDataset(InMemoryDataset):
         ):
             if count < 1:
                 raise ValueError(f"'{name}' must be positive (got {count})")
-        if mean_size < 2:
-            raise ValueError(f"'mean_size' must be at least 2 (got {mean_size})")
+        if not 2 <= mean_size < np.inf:
+            raise ValueError(f"'mean_size' must lie in [2, inf) (got {mean_size})")
         if not 0 <= repeat < 1:
             raise ValueError(f"'repeat' must lie in [0, 1) (got {repeat})")
         if not -1 <= correlation <= 1:
             raise ValueError(f"'correlation' must lie in [-1, 1] (got {correlation})")
-        if not scale >= 0:
-            raise ValueError(f"'scale' must not be negative (got {scale})")
+        if not 0 <= scale < np.inf:
+            raise ValueError(f"'scale' must lie in [0, inf) (got {scale})")
         super().__init__(None, transform)
         self.seed = seed
         rng = np.random.default_rng(seed)
         activity = 1 + rng.pareto(_ACTIVITY_TAIL, num_nodes)
         strength = _strengths(rng, activity, correlation) * scale
-        num_new = num_hyperedges - round(repeat * num_hyperedges)
+        num_new = max(num_hyperedges - round(repeat * num_hyperedges), 1)
         node, hyperedge = _draw_groups(rng, activity, num_new, mean_size)
         node, hyperedge = _repeat_groups(rng, node, hyperedge, num_new, num_hyperedges)
         # The largest of the strengths plus Gumbel noise is a draw from their softmax.
@@ -113,7 +114,7 @@ class PlantedAnchorDataset(InMemoryDataset):
         return _ROLES
 
     def __repr__(self) -> str:
-        data = self[0]
+        data: Any = self.get(0)
         return (
             f'{self.__class__.__name__}(num_nodes={data.num_nodes}, '
             f'num_hyperedges={data.num_hyperedges}, seed={self.seed})'

@@ -24,19 +24,24 @@ def read_annotated_csv(
         roles (list[str]): The roles to read, in the order of their numbers in the
             result. Incidences of all others are left out.
     """
-    number = {}
+    number: dict[str, str] = {}
     for line, row in enumerate(_rows(role_path), 1):
         if len(row) != 2:
             raise ValueError(
                 f"'{Path(role_path).name}' must have two columns, number and name "
                 f'(got {len(row)} in line {line})'
             )
+        if row[0] in number or row[1] in number.values():
+            raise ValueError(
+                f"'{Path(role_path).name}' must list each role once "
+                f'(got {row} again in line {line})'
+            )
         number[row[0]] = row[1]
     missing = [role for role in roles if role not in number.values()]
     if missing:
         raise ValueError(
             f"'{Path(role_path).name}' must name the role {missing[0]!r} "
-            f'(got {", ".join(number.values()) or "none"})'
+            f'(got {list(number.values())})'
         )
 
     name = Path(incidence_path).name
@@ -52,10 +57,18 @@ def read_annotated_csv(
             )
         if row[2] not in number:
             raise ValueError(
-                f"'{name}' must use the roles {', '.join(number)} "
+                f"'{name}' must use the roles {list(number)} "
                 f'(got {row[2]!r} in line {line})'
             )
-    edges = {row[0]: i for i, row in enumerate(_rows(edge_path)[1:]) if row}
+    edges: dict[str, int] = {}
+    for line, row in enumerate(_rows(edge_path)[1:], 2):
+        if row and row[0] in edges:
+            raise ValueError(
+                f"'{Path(edge_path).name}' must list each group once "
+                f'(got {row[0]!r} again in line {line})'
+            )
+        if row:
+            edges[row[0]] = len(edges)
     stray = next((row[1] for row in rows[1:] if row[1] not in edges), None)
     if stray is not None:
         raise ValueError(
@@ -95,7 +108,7 @@ def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:
         for key in roles:
             members = record.get(key) if isinstance(record, dict) else None
             if not isinstance(members, list) or not all(
-                isinstance(member, (int, str)) for member in members
+                type(member) in (int, str) for member in members
             ):
                 raise ValueError(
                     f"'{name}' must list members under {key!r} in each record "
@@ -143,8 +156,8 @@ def _ids(values: list[str]) -> NDArray[np.generic]:
     try:
         number = np.array(values, dtype=np.int64)
     except (ValueError, OverflowError):
-        return np.array(values)
-    same = all(
-        str(value) == word for value, word in zip(number.tolist(), values, strict=True)
-    )
-    return number if same else np.array(values)
+        number = np.array([], dtype=np.int64)
+    if list(map(str, number.tolist())) == values:
+        return number
+    # Of fixed width, they would lose NUL at their end, and all be as long as one.
+    return np.array(values, dtype=object)

@@ -54,9 +54,8 @@ def read_labelled_lines(
             f"'{name}' must hold labels from 0 to {num_roles - 1} "
             f'(got {labels[place]} in line {hyperedge[place] + 1})'
         )
-    return RoleTable(
-        members, hyperedge, labels, np.array(keys) if keys else np.arange(len(count))
-    )
+    hyperedge_id = np.array(keys, dtype=object) if keys else np.arange(len(count))
+    return RoleTable(members, hyperedge, labels, hyperedge_id)
 
 
 def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:

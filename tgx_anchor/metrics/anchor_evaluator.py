@@ -180,12 +180,13 @@ class AnchorEvaluator:
         return mask
 
     def _figures(self, score: Tensor, data: AnchorData) -> dict[str, Tensor]:
+        # Only the order of scores matters; integers of any range may come in.
+        _, score = torch.unique(score, return_inverse=True)
         if self.ties == 'random':
             # A random order among equals is the order of random distinct values.
             generator = torch.Generator().manual_seed(self.seed)
             shuffle = torch.randperm(score.numel(), generator=generator)
-            _, level = torch.unique(score, return_inverse=True)
-            score = level * score.numel() + shuffle.to(score.device)
+            score = score * score.numel() + shuffle.to(score.device)
             _, score = torch.unique(score, return_inverse=True)
 
         hyperedge, num_hyperedges = data.hyperedge_index[1], data.num_hyperedges
@@ -241,7 +242,8 @@ class AnchorEvaluator:
             ),
         }
         for k in self.hits_at:
-            figures[f'hits@{k}'] = per_group(torch.where(rank <= k, first_at, 0.0))
+            hit = per_group(torch.where(rank <= k, first_at, 0.0))
+            figures[f'hits@{k}'] = hit.clamp(max=1)  # probabilities sum up to noise
         return figures
 
     def __repr__(self) -> str:
@@ -253,9 +255,9 @@ class AnchorEvaluator:
 
 def _log_binomial(n: Tensor, k: Tensor) -> Tensor:
     # Zero for the impossible draws, which the callers leave out.
-    k = k.double()
+    n, k = n.double(), k.double()
     value = (
-        torch.lgamma(n + 1.0)
+        torch.lgamma(n + 1)
         - torch.lgamma(k + 1)
         - torch.lgamma((n - k + 1).clamp(min=1))
     )

@@ -90,6 +90,10 @@ class AddTopologicalFeatures(BaseTransform):
                 f"'centralities' must be among {', '.join(CENTRALITIES)} "
                 f'(got {unknown[0]!r})'
             )
+        if len(set(centralities)) < len(centralities):
+            raise ValueError(
+                f"'centralities' must not repeat a name (got {list(centralities)})"
+            )
         if not (local or global_):
             raise ValueError("'local' or 'global_' must be set (got neither)")
         self.local = local

@@ -44,9 +44,11 @@ def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupO
         - **value:** :math:`(P)`
         - **hyperedge:** :math:`(P)`
     """
-    level = value
     if value.is_floating_point():
         _, level = torch.unique(value, return_inverse=True)
+    else:
+        # The range of narrow integers does not fit into their own type.
+        level = value.long()
     low, high = torch.aminmax(level) if level.numel() > 0 else (0, 0)
     # One stable sort of one integer key; hyperedges are nearly in place already.
     key = hyperedge * (high - low + 1) + (high - level)

@@ -1,0 +1,48 @@
+"""The README says what is true, and its code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tgx_anchor import nn
+from tgx_anchor.datasets import catalog_table
+
+README = Path(__file__).parents[1] / 'README.md'
+TEXT = README.read_text(encoding='utf-8')
+BLOCKS = re.findall(r'^```python\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize('block', BLOCKS, ids=range(len(BLOCKS)))
+def test_python_blocks_run(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+    scope: dict[str, object] = {}
+    exec(compile(block, str(README), 'exec'), scope)  # noqa: S102
+    for comment in re.findall(r'^anchors = .*# (\[.*\])$', block, re.MULTILINE):
+        assert str(scope['anchors']) == comment
+    if 'print(' in block:
+        assert 'accuracy' in capsys.readouterr().out
+
+
+def test_there_is_code_to_run() -> None:
+    assert len(BLOCKS) >= 2
+    assert any('anchors = ' in block for block in BLOCKS)
+
+
+def test_dataset_table_is_the_catalogue() -> None:
+    header, *rows = catalog_table()
+    lines = [f'| {" | ".join(row)} |' for row in (header, ['---'] * len(header), *rows)]
+    begin, end = '<!-- tgx-anchor datasets --markdown -->\n', '<!-- end -->'
+    assert TEXT.split(begin)[1].split(end)[0].splitlines() == lines
+
+
+def test_every_model_is_in_the_table_of_methods() -> None:
+    table = TEXT.split('### Methods')[1].split('### Datasets')[0]
+    listed = set(re.findall(r'^\| `(\w+)` \|', table, re.MULTILINE))
+    exported = {
+        name
+        for name in nn.__all__
+        if isinstance(getattr(nn, name), type)
+        and issubclass(getattr(nn, name), nn.AnchorModel)
+        and name != 'AnchorModel'
+    }
+    assert listed == exported

@@ -1,0 +1,55 @@
+"""The commands of :obj:`tgx-anchor`, put together."""
+
+import sys
+
+import typer
+
+from tgx_anchor import __version__
+from tgx_anchor.cli.datasets import datasets
+from tgx_anchor.cli.demo import demo
+
+app = typer.Typer(
+    name='tgx-anchor',
+    help='Find the anchor of every group: the sender, the first author, the asker.',
+    no_args_is_help=True,
+    rich_markup_mode='rich',
+    pretty_exceptions_enable=False,
+    context_settings={'help_option_names': ['-h', '--help']},
+)
+app.command()(demo)
+app.command()(datasets)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, '--version', help='Show the version and exit.'),
+) -> None:
+    """Find the anchor of every group: the sender, the first author, the asker."""
+    if show:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def run(arguments: list[str]) -> int:
+    r"""Runs the command line and returns its exit code.
+
+    Args:
+        arguments (list[str]): The words after the name of the program.
+    """
+    try:
+        code = app(arguments, standalone_mode=False)
+    except typer.Abort:
+        sys.stderr.write('tgx-anchor: stopped\n')
+        return 130
+    except typer.Exit as done:
+        return int(done.exit_code)
+    except Exception as error:
+        # Typer's usage errors have no base class that all its versions export.
+        message = getattr(error, 'format_message', None)
+        if message is None:
+            raise
+        text = message()
+        if text:
+            sys.stderr.write(f"tgx-anchor: {text} (try 'tgx-anchor --help')\n")
+        return 2
+    return code if isinstance(code, int) else 0

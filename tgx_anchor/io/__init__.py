@@ -1,0 +1,34 @@
+r"""Readers and writers of files, and the way files get here."""
+
+from tgx_anchor.io.annotated_hypergraph import read_annotated_csv, read_annotated_json
+from tgx_anchor.io.download import (
+    RemoteFile,
+    copy_file,
+    download_file,
+    extract_archive,
+)
+from tgx_anchor.io.hif import read_hif, write_hif
+from tgx_anchor.io.incidence import read_incidence, write_incidence
+from tgx_anchor.io.labelled_lines import read_labelled_lines
+from tgx_anchor.io.ogb import read_ogb, write_ogb
+from tgx_anchor.io.role_table import RoleTable
+from tgx_anchor.io.scipy import read_scipy, write_scipy
+
+__all__ = [
+    'RemoteFile',
+    'RoleTable',
+    'copy_file',
+    'download_file',
+    'extract_archive',
+    'read_annotated_csv',
+    'read_annotated_json',
+    'read_hif',
+    'read_incidence',
+    'read_labelled_lines',
+    'read_ogb',
+    'read_scipy',
+    'write_hif',
+    'write_incidence',
+    'write_ogb',
+    'write_scipy',
+]

@@ -1,0 +1,29 @@
+"""Files that are read whole and replaced whole."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from tgx_anchor.io._columns import shorten
+
+
+def check_is_file(name: str, path: Path) -> None:
+    r"""Raises a :class:`ValueError` if the path is a folder."""
+    if path.is_dir():
+        raise ValueError(f"'{name}' must be a file (got the folder {shorten(path)})")
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    r"""Opens a file that takes the place of :obj:`path` once it is complete, so that
+    an interrupted writer leaves the old file as it was.
+    """
+    part = path.with_name(f'.{uuid4().hex}.part')
+    try:
+        with part.open('xb') as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
