@@ -1,7 +1,7 @@
 """The hypergraph of group interactions, and its place in a batch."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -231,9 +231,9 @@ class AnchorData(Data):
         size = {
             'node': int(self.num_nodes or 0),
             'hyperedge': self.num_hyperedges,
-            'incidence': self.num_incidences,
         }
         check_hyperedge_index(index, size['node'], size['hyperedge'])
+        size['incidence'] = self.num_incidences
         if not is_sorted(index[1]):
             raise ValueError(
                 "'hyperedge_index[1]' must not decrease (got an unsorted row; "
@@ -250,11 +250,12 @@ class AnchorData(Data):
                     f'(got {length})'
                 )
             if isinstance(value, Tensor) and value.is_floating_point():
-                finite = torch.isfinite(value)
-                if not finite.all():
-                    row = int((~finite).nonzero()[0, 0])
+                bad = (~torch.isfinite(value)).nonzero()
+                if bad.numel() > 0:
+                    place = tuple(bad[0].tolist())
                     raise ValueError(
-                        f"'{key}' must be finite (got {value[row]} in row {row})"
+                        f"'{key}' must be finite (got {float(value[place])} in row "
+                        f'{place[0]})'
                     )
             dtype = getattr(value, 'dtype', type(value))
             if (key == 'y' or key.endswith('_mask')) and dtype != torch.bool:
@@ -470,10 +471,10 @@ def _total(value: Any) -> int:
 def _length(value: Any) -> int:
     if isinstance(value, Tensor):
         return value.size(0) if value.dim() > 0 else 0
-    if value and isinstance(value[0], list):
+    if isinstance(value, list) and value and isinstance(value[0], list):
         # A batch holds one vocabulary of strings per hypergraph.
         return sum(map(_length, value))
-    return len(value)
+    return len(value) if isinstance(value, Sized) else 0
 
 
 def _select(value: Any, index: Tensor) -> Any:

@@ -451,8 +451,9 @@ def resolve_setting(name: str, anchor: str | None) -> tuple[CatalogEntry, str]:
     r"""The row of the catalogue and the kind of anchor that the arguments of
     :class:`AnchorDataset` ask for.
     """
-    if name not in CATALOG and '_' in name and anchor is None:
-        name, anchor = name.split('_', 1)
+    base, mark, kind = name.partition('_')
+    if base in CATALOG and mark and anchor is None:
+        name, anchor = base, kind
     if name not in CATALOG:
         raise ValueError(f"'name' must be one of {', '.join(CATALOG)} (got {name!r})")
     entry = CATALOG[name]

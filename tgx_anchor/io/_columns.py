@@ -36,6 +36,8 @@ INT64 = np.iinfo(np.int64)
 IDS = ('integer', 'string')
 # Printing an integer takes quadratic time, and beyond 4300 digits Python refuses.
 PRINTED_BITS = 256
+LISTED = 10
+MESSAGE = 200
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,19 @@ def shorten(value: Any) -> str:
     return ' '.join(_repr.repr(value).split())
 
 
+def one_line(error: Exception) -> str:
+    r"""Shows what another library has to say in one line."""
+    text = ' '.join(str(error).split())
+    return text if len(text) <= MESSAGE else f'{text[:MESSAGE]}...'
+
+
 def listed(values: Iterable[Any]) -> str:
     r"""Shows the first few values, separated by commas."""
-    shown = [shorten(value) for value in values]
-    rest = [f'{len(shown) - 10} more'] if len(shown) > 10 else []
-    return ', '.join([*shown[:10], *rest]) or 'none'
+    values = list(values)
+    shown = [shorten(value) for value in values[:LISTED]]
+    if len(values) > LISTED:
+        shown.append(f'{len(values) - LISTED} more')
+    return ', '.join(shown) or 'none'
 
 
 def row_number(row: int) -> str:

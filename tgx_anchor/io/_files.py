@@ -1,18 +1,31 @@
 """Files that are read whole and replaced whole."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from tgx_anchor.io._columns import shorten
-
 
 def check_is_file(name: str, path: Path) -> None:
     r"""Raises a :class:`ValueError` if the path is a folder."""
     if path.is_dir():
-        raise ValueError(f"'{name}' must be a file (got the folder {shorten(path)})")
+        raise ValueError(f"'{name}' must be a file (got the folder {str(path)!r})")
+
+
+@contextmanager
+def paused_collection() -> Iterator[None]:
+    r"""Keeps Python from looking for cycles among millions of short-lived rows, which
+    hold none; it would take most of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -46,20 +46,25 @@ def check_max_anchors(max_anchors: int | None) -> None:
         raise ValueError(f"'max_anchors' must be at least 1 (got {max_anchors})")
 
 
-def id_of(vocabulary: Vocabulary | None, position: int) -> str:
-    r"""Shows the id at :obj:`position`, or the position itself without ids."""
+def id_of(vocabulary: Vocabulary | None, number: int) -> str:
+    r"""Shows the id of the node or hyperedge, or its number where it has none."""
     if vocabulary is None:
-        return str(position)
-    value = vocabulary[position]
+        return str(number)
+    value = vocabulary[number]
     return shorten(value.item() if isinstance(value, Tensor) else value)
 
 
-def first_repeat(node: IntArray, hyperedge: IntArray, num_nodes: int) -> int | None:
-    r"""The first incidence that is there already, or :obj:`None`."""
-    key = hyperedge * num_nodes + node
-    order = np.argsort(key, kind='stable')
-    repeat = order[1:][key[order][1:] == key[order][:-1]]
-    return int(repeat.min()) if len(repeat) else None
+def position(row: int) -> str:
+    r"""Names an entry of a tensor, counted from zero."""
+    return f'position {row}'
+
+
+def find_repeats(node: IntArray, hyperedge: IntArray) -> IntArray:
+    r"""The incidences that are there already, in their order."""
+    order = np.lexsort((node, hyperedge))
+    node, hyperedge = node[order], hyperedge[order]
+    same = (node[1:] == node[:-1]) & (hyperedge[1:] == hyperedge[:-1])
+    return np.sort(order[1:][same])
 
 
 def build_data(
@@ -96,8 +101,9 @@ def build_data(
             in the order of the source. (default: :obj:`None`)
         **kwargs: All other attributes.
     """
-    repeat = first_repeat(node, hyperedge, num_nodes)
-    if repeat is not None:
+    repeats = find_repeats(node, hyperedge)
+    if len(repeats):
+        repeat = int(repeats[0])
         raise ValueError(
             f'group {id_of(hyperedge_id, int(hyperedge[repeat]))} must hold each '
             f'member once (got member {id_of(node_id, int(node[repeat]))} again in '
@@ -190,23 +196,22 @@ def number_roles(
             return role[torch.from_numpy(code)], None
         names = sorted(role)
     rank = {name: i for i, name in enumerate(names)}
-    for position, value in enumerate(role):
+    for number, value in enumerate(role):
         if value not in rank:
-            row = int(np.argmax(code == position))
+            row = int(np.argmax(code == number))
             raise ValueError(
                 f"'{name}' must be one of the 'role_names' "
-                f'(got {id_of(role, position)} in {locate(row)})'
+                f'(got {id_of(role, number)} in {locate(row)})'
             )
-    return torch.tensor([rank[str(value)] for value in role])[
-        torch.from_numpy(code)
-    ], names
+    ranks = torch.tensor([rank[str(value)] for value in role], dtype=torch.long)
+    return ranks[torch.from_numpy(code)], names
 
 
 def parse_matrix(name: str, value: NDArray[Any]) -> FloatArray:
     r"""Reads a matrix of numbers that stay finite in 32 bits."""
     width = value.shape[1]
     flat = as_column(name, value.reshape(-1))
-    number = parse_numbers(name, flat, lambda item: row_number(item // width))
+    number = parse_numbers(name, flat, lambda item: position(item // width))
     return number.reshape(value.shape)
 
 
@@ -228,8 +233,9 @@ def incidences_of(data: AnchorData) -> tuple[IntArray, IntArray]:
         )
     data.validate()
     node, hyperedge = data.hyperedge_index.cpu().numpy()
-    repeat = first_repeat(node, hyperedge, int(data.num_nodes or 0))
-    if repeat is not None:
+    repeats = find_repeats(node, hyperedge)
+    if len(repeats):
+        repeat = int(repeats[0])
         raise ValueError(
             f"'hyperedge_index' must hold each member of a hyperedge once (got node "
             f'{node[repeat]} again for hyperedge {hyperedge[repeat]})'
@@ -239,15 +245,16 @@ def incidences_of(data: AnchorData) -> tuple[IntArray, IntArray]:
 
 def ids_of(data: AnchorData, key: str, size: int) -> list[int] | list[str]:
     r"""The user's names of the nodes or hyperedges, or else their positions."""
-    if key not in data:
-        return list(range(size))
-    column = as_column(key, data[key])
-    code, vocabulary = factorise(key, column)
+    return _distinct(key, data[key]) if key in data else list(range(size))
+
+
+def _distinct(key: str, names: Any) -> list[int] | list[str]:
+    code, vocabulary = factorise(key, as_column(key, names), position)
     if len(vocabulary) != len(code):
         row = int(np.argmin(code == np.arange(len(code))))
         raise ValueError(
             f"'{key}' must hold distinct names "
-            f'(got {id_of(vocabulary, int(code[row]))} again in {row_number(row)})'
+            f'(got {id_of(vocabulary, int(code[row]))} again in {position(row)})'
         )
     return vocabulary.tolist() if isinstance(vocabulary, Tensor) else vocabulary
 
@@ -287,9 +294,9 @@ def roles_of(data: AnchorData) -> list[int] | list[str] | None:
     if isinstance(column, list) or column.dtype.kind not in 'iu':
         raise ValueError(f"'role' must hold integers (got {shorten(role)})")
     number: list[int] = column.tolist()
-    names = data.get('role_names')
-    if names is None:
+    if data.get('role_names') is None:
         return number
+    names = _distinct('role_names', data.role_names)
     outside = next((r for r in number if not 0 <= r < len(names)), None)
     if outside is not None:
         raise ValueError(

@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -20,11 +21,12 @@ from tgx_anchor.io._columns import (
     Vocabulary,
     factorise,
     listed,
+    one_line,
     parse_flags,
     parse_numbers,
     shorten,
 )
-from tgx_anchor.io._files import check_is_file, replace_file
+from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
     check_max_anchors,
@@ -67,7 +69,7 @@ class _Level:
     attrs: list[Record]
     locate: Locate
 
-    @property
+    @cached_property
     def keys(self) -> list[str]:
         return list(dict.fromkeys(chain.from_iterable(self.attrs)))
 
@@ -114,18 +116,19 @@ def read_hif(
             without limit if :obj:`None`. (default: :obj:`1`)
     """
     check_max_anchors(max_anchors)
-    if isinstance(source, str | PathLike):
-        source = _load(Path(source))
-    document = _check_object('source', source, DOCUMENT_KEYS)
+    with paused_collection():
+        if isinstance(source, str | PathLike):
+            source = _load(Path(source))
+        return _read_document(source, max_anchors)
+
+
+def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
+    document = _check_object('source', source, DOCUMENT_KEYS, ['incidences'])
     kind = document.get('network-type', 'undirected')
     if not isinstance(kind, str) or kind != 'undirected':
         raise ValueError(
             f"'network-type' must be 'undirected', the only one that is read "
             f'(got {shorten(kind)})'
-        )
-    if 'incidences' not in document:
-        raise ValueError(
-            f"'source' must have the key 'incidences' (got {listed(document)})"
         )
     records = {name: _records(name, document.get(name, [])) for name in RECORD_KEYS}
     node, node_id = _number('node', records['nodes'], records['incidences'])
@@ -182,10 +185,8 @@ def _load(path: Path) -> Any:
     except RecursionError:
         reason = 'too deeply nested'
     except ValueError as error:
-        reason = shorten(str(error))
-    raise ValueError(
-        f"'source' must be valid JSON (got {shorten(str(path))}: {reason})"
-    )
+        reason = one_line(error)
+    raise ValueError(f"'source' must be valid JSON (got {str(path)!r}: {reason})")
 
 
 def _refuse_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -199,15 +200,46 @@ def _refuse_constant(value: str) -> NoReturn:
     raise ValueError(f'the number {value} is not finite')
 
 
-def _check_object(name: str, value: Any, keys: Sequence[str] | None = None) -> Record:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"'{name}' must be an object (got {shorten(value)})")
-    odd = [key for key in value if keys is not None and key not in keys]
-    if odd:
-        raise ValueError(
-            f"'{name}' must have no keys but {listed(keys or ())} (got {listed(odd)})"
-        )
-    return value
+def _check_object(
+    name: str,
+    value: Any,
+    keys: Sequence[str] | None = None,
+    required: Sequence[str] = (),
+) -> Record:
+    return _check_objects([value], lambda _: name, keys, required)[0]
+
+
+def _check_objects(
+    values: Sequence[Any],
+    locate: Locate,
+    keys: Sequence[str] | None = None,
+    required: Sequence[str] = (),
+) -> list[Record]:
+    odd = {kind for kind in set(map(type, values)) if not issubclass(kind, Mapping)}
+    for row, value in enumerate(values if odd else ()):
+        if type(value) in odd:
+            raise ValueError(
+                f"'{locate(row)}' must be an object (got {shorten(value)})"
+            )
+    # Of millions of records, only a few differ in their keys.
+    for present in dict.fromkeys(map(tuple, values)):
+        fault = _key_fault(present, keys, required)
+        if fault is not None:
+            row = next(r for r, value in enumerate(values) if tuple(value) == present)
+            raise ValueError(f"'{locate(row)}' {fault}")
+    return list(values)
+
+
+def _key_fault(
+    present: tuple[Any, ...], keys: Sequence[str] | None, required: Sequence[str]
+) -> str | None:
+    if not all(isinstance(key, str) for key in present):
+        return f'must have strings for keys (got {listed(present)})'
+    if keys is not None and not set(present) <= set(keys):
+        return f'must have no keys but {listed(keys)} (got {listed(present)})'
+    if not set(required) <= set(present):
+        return f'must have the keys {listed(required)} (got {listed(present)})'
+    return None
 
 
 def _check_names(name: str, value: Any) -> list[str]:
@@ -222,26 +254,23 @@ def _records(name: str, value: Any) -> list[Record]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"'{name}' must be a list (got {shorten(value)})")
     keys = RECORD_KEYS[name]
-    required = [key for key in ('edge', 'node') if key in keys]
-    for row, record in enumerate(value):
-        _check_object(f'{name}[{row}]', record, keys)
-        for key in required:
-            if key not in record:
-                raise ValueError(
-                    f"'{name}[{row}]' must have the key '{key}' (got {listed(record)})"
-                )
+    records = _check_objects(
+        value,
+        lambda row: f'{name}[{row}]',
+        keys,
+        [key for key in keys if key in ('edge', 'node')],
+    )
+    for row, record in enumerate(records):
         if 'direction' in record:
             raise ValueError(
                 f"'{name}[{row}]' must have no 'direction', as only undirected "
                 f'hypergraphs are read (got {shorten(record["direction"])})'
             )
-        attrs = _check_object(f'{name}[{row}].attrs', record.get('attrs', {}))
-        if not all(isinstance(key, str) for key in attrs):
-            raise ValueError(
-                f"'{name}[{row}].attrs' must have strings for keys "
-                f'(got {listed(attrs)})'
-            )
-    return list(value)
+    _check_objects(
+        [record.get('attrs', {}) for record in records],
+        lambda row: f'{name}[{row}].attrs',
+    )
+    return records
 
 
 def _number(
@@ -287,7 +316,9 @@ def _level(
         if key not in known and not (name == 'edges' and _is_mask(key))
     ]
     if unread:
-        warnings.warn(f'of the {name}, {listed(unread)} are not read', stacklevel=3)
+        warnings.warn(
+            f'the attributes {listed(unread)} of the {name} are not read', stacklevel=4
+        )
     return level
 
 
@@ -429,13 +460,15 @@ def write_hif(
             'node': [node_id[i] for i in node],
         },
     }
+    with paused_collection():
+        records = {
+            name: _to_records(ids[name], _weight_of(data, WEIGHTS[name]), attrs[name])
+            for name in ids
+        }
     document = {
         'network-type': 'undirected',
         'metadata': {OWNER: own} if own else {},
-        **{
-            name: _to_records(ids[name], _weight_of(data, WEIGHTS[name]), attrs[name])
-            for name in ids
-        },
+        **records,
     }
     if path is not None:
         with replace_file(Path(path)) as file:

@@ -32,12 +32,13 @@ from tgx_anchor.io._columns import (
     as_column,
     factorise,
     listed,
+    one_line,
     parse_flags,
     parse_numbers,
     row_number,
     shorten,
 )
-from tgx_anchor.io._files import check_is_file, replace_file
+from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
     check_max_anchors,
@@ -330,8 +331,7 @@ def _read_parquet(path: Path) -> list[tuple[str, Any]]:
             ]
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise ValueError(
-                f"'table' must be a Parquet file "
-                f'(got {shorten(str(path))}: {shorten(str(error))})'
+                f"'table' must be a Parquet file (got {str(path)!r}: {one_line(error)})"
             ) from error
 
 
@@ -343,8 +343,7 @@ def _suffix(path: Path) -> str:
         if path.name.lower().endswith(suffix):
             return suffix
     raise ValueError(
-        f'the file of a table must end in {", ".join(SUFFIXES)} '
-        f'(got {shorten(str(path))})'
+        f'the file of a table must end in {", ".join(SUFFIXES)} (got {str(path)!r})'
     )
 
 
@@ -364,7 +363,7 @@ def _open_bytes(path: Path) -> Iterator[IO[bytes]]:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
                 f"'table' must be compressed by gzip "
-                f'(got {shorten(str(path))}: {shorten(str(error))})'
+                f'(got {str(path)!r}: {one_line(error)})'
             ) from error
 
 
@@ -379,20 +378,20 @@ def _open_text(path: Path) -> Iterator[TextIO]:
 
 def _read_text(path: Path, chosen: Mapping[str, str]) -> _Table:
     try:
-        with _open_text(path) as file:
+        with paused_collection(), _open_text(path) as file:
             reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
             try:
                 # A blank line is a record without fields.
                 return _read_records(path, filter(None, reader), chosen)
             except csv.Error as error:
                 raise ValueError(
-                    f"'table' must be well-formed text (got {shorten(str(error))} in "
-                    f'line {reader.line_num} of {shorten(str(path))})'
+                    f"'table' must be well-formed text (got {one_line(error)} in "
+                    f'line {reader.line_num} of {str(path)!r})'
                 ) from error
     except UnicodeDecodeError as error:
         raise ValueError(
             f"'table' must be encoded in UTF-8 "
-            f'(got {_first_undecodable(path)} of {shorten(str(path))})'
+            f'(got {_first_undecodable(path)} of {str(path)!r})'
         ) from error
 
 
@@ -402,7 +401,7 @@ def _read_records(
     header = next(records, None)
     if header is None:
         raise ValueError(
-            f"'table' must have a header line (got the empty file {shorten(str(path))})"
+            f"'table' must have a header line (got the empty file {str(path)!r})"
         )
     if '\0' in ''.join(header):
         raise ValueError(
@@ -484,7 +483,7 @@ def _line_of(path: Path, row: int) -> str:
                 break
             left -= bool(record)
             line = reader.line_num + 1
-    return f'line {line} of {shorten(str(path))}'
+    return f'line {line} of {str(path)!r}'
 
 
 def _first_undecodable(path: Path) -> str:

@@ -14,9 +14,11 @@ from torch_geometric.data import Data, HeteroData
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.io._columns import (
+    INT64,
     IntArray,
     as_column,
     listed,
+    one_line,
     parse_integers,
     shorten,
     to_float32,
@@ -25,6 +27,7 @@ from tgx_anchor.io._columns import (
 from tgx_anchor.io._hypergraph import (
     anchor_of,
     build_data,
+    find_repeats,
     flag_anchors,
     incidences_of,
     matrix_of,
@@ -102,15 +105,15 @@ def read_ogb(
     edge_feat = _features(
         graph, ('edge_feat_dict', 'edge_attr_dict'), relation, len(node)
     )
-    _, first = np.unique(hyperedge * num_nodes + node, return_index=True)
-    if len(first) < len(node):
+    repeats = find_repeats(node, hyperedge)
+    if len(repeats):
         warnings.warn(
-            f'{len(node) - len(first)} repeated members of groups are merged',
-            stacklevel=2,
+            f'{len(repeats)} repeated members of groups are merged', stacklevel=2
         )
-        first.sort()
-        node, hyperedge = node[first], hyperedge[first]
-        edge_feat = None if edge_feat is None else edge_feat[torch.from_numpy(first)]
+        kept = np.ones(len(node), dtype=np.bool_)
+        kept[repeats] = False
+        node, hyperedge = node[kept], hyperedge[kept]
+        edge_feat = None if edge_feat is None else edge_feat[torch.from_numpy(kept)]
     return build_data(
         node,
         hyperedge,
@@ -147,7 +150,7 @@ def _load(name: str, root: str) -> Any:
     except ValueError as error:
         raise ValueError(
             f"'graph' must be the name of a dataset of ogb.nodeproppred "
-            f'(got {shorten(name)}: {shorten(str(error))})'
+            f'(got {shorten(name)}: {one_line(error)})'
         ) from error
 
 
@@ -189,10 +192,10 @@ def _size(graph: Mapping[str, Any], kind: str) -> int:
         size = operator.index(value)
     except (TypeError, RuntimeError):
         size = -1
-    if isinstance(value, bool) or size < 0:
+    if isinstance(value, bool) or not 0 <= size <= INT64.max:
         raise ValueError(
-            f"'num_nodes_dict[{kind!r}]' must be an integer of at least 0 "
-            f'(got {shorten(value)})'
+            f"'num_nodes_dict[{kind!r}]' must be an integer of 64 bits, and not "
+            f'negative (got {shorten(value)})'
         )
     return size
 

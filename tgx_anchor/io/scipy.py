@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io._columns import IntArray, shorten
+from tgx_anchor.io._columns import IntArray, one_line, shorten
 from tgx_anchor.io._hypergraph import (
     anchor_of,
     build_data,
@@ -52,7 +52,7 @@ def read_scipy(matrix: Any, anchor: Any = None) -> AnchorData:
                 raise ValueError(f'an index lies outside of axis {axis}')
     except ValueError as error:
         raise ValueError(
-            f"'matrix' must be well-formed (got: {shorten(str(error))})"
+            f"'matrix' must be well-formed (got: {one_line(error)})"
         ) from error
     with np.errstate(over='ignore', invalid='ignore'):
         entries.sum_duplicates()

@@ -1,5 +1,6 @@
 r"""Figures that say how good predictions are."""
 
+from tgx_anchor.metrics.anchor_accuracy import anchor_accuracy
 from tgx_anchor.metrics.anchor_evaluator import AnchorEvaluator
 
-__all__ = ['AnchorEvaluator']
+__all__ = ['AnchorEvaluator', 'anchor_accuracy']

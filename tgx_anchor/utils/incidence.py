@@ -151,6 +151,19 @@ def _mix(value: Tensor) -> Tensor:
     return value ^ ((value >> 29) & 0x7FFFFFFFF)
 
 
+def incidence_fingerprint(hyperedge_index: Tensor, num_nodes: int) -> int:
+    r"""A number that tells hypergraphs apart, whatever the order of their incidences.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences.
+        num_nodes (int): The number of nodes :math:`N`.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+    """
+    return int(_mix(hyperedge_index[1] * num_nodes + hyperedge_index[0]).sum())
+
+
 def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:
     # Exact: after round k, two hyperedges share a label if and only if their first
     # k sorted members agree. All hyperedges here have the same size where they share

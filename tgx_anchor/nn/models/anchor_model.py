@@ -1,20 +1,30 @@
 """What every predictor of anchors can do."""
 
+import inspect
+import os
+import pickle
 from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.utils import group_topk
+
+_FORMAT = 'tgx_anchor model 1'
 
 
 class AnchorModel(torch.nn.Module, ABC):
     r"""A predictor of group anchors: learns from the groups whose anchor is known,
     and gives every member of every group a probability.
 
-    A subclass supplies :meth:`fit` and :meth:`predict_proba`.
+    A subclass supplies :meth:`fit` and :meth:`predict_proba`, keeps the arguments of
+    its constructor under their own names, and what it learns as parameters and buffers.
+    If their shapes depend on the data, it also supplies :meth:`_allocate`.
 
     Args:
         seed (int, optional): Decides all random draws of the model, those between
@@ -69,13 +79,86 @@ class AnchorModel(torch.nn.Module, ABC):
         )
         return best.squeeze(1) if k == 1 else best
 
+    def score(self, data: AnchorData, mask: Tensor | None = None) -> float:
+        r"""The accuracy on the hyperedges in :obj:`mask`.
 
-def training_mask(data: AnchorData) -> Tensor:
+        Args:
+            data (AnchorData): The hypergraph.
+            mask (torch.Tensor, optional): The hyperedges to judge by; all with a known
+                anchor that leave a choice if :obj:`None`. (default: :obj:`None`)
+
+        Shapes:
+            - **mask:** :math:`(M)`
+        """
+        return AnchorEvaluator().eval(self.predict_proba(data), data, mask)['accuracy']
+
+    def get_params(self) -> dict[str, Any]:
+        r"""The arguments that a model like this one is made with."""
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in names if name != 'self'}
+
+    def save(self, path: str | Path) -> None:
+        r"""Saves the model, without any code, so that :meth:`load` makes it again.
+
+        Args:
+            path (str): The file, replaced only when all is written.
+        """
+        content = {
+            'format': _FORMAT,
+            'model': type(self).__name__,
+            'params': self.get_params(),
+            'state': self.state_dict(),
+        }
+        partial = Path(f'{path}.{os.getpid()}')
+        try:
+            torch.save(content, partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        r"""Makes a model that was saved by :meth:`save`.
+
+        Args:
+            path (str): The file.
+        """
+        try:
+            content = torch.load(path, map_location='cpu', weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
+            reason = str(error).split('\n', 1)[0]
+            raise ValueError(
+                f"'{path}' must be a saved model (got: {reason})"
+            ) from None
+        found = content.get('format') if isinstance(content, dict) else None
+        if found != _FORMAT:
+            raise ValueError(
+                f"'{path}' must be a saved model of the format {_FORMAT!r} "
+                f'(got {found!r})'
+            )
+        if content['model'] != cls.__name__:
+            raise ValueError(
+                f"'{path}' must hold a model of the class {cls.__name__!r} "
+                f'(got {content["model"]!r})'
+            )
+        model = cls(**content['params'])
+        model._allocate(content['state'])
+        model.load_state_dict(content['state'])
+        return model
+
+    def _allocate(self, state: dict[str, Tensor]) -> None:
+        # Makes room for a state whose shapes the constructor could not know.
+        pass
+
+
+def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
     r"""The hyperedges to learn from: :obj:`data.train_mask` where there is one, else
     all with a known anchor that leave a choice.
 
     Args:
         data (AnchorData): The hypergraph.
+        use_val (bool, optional): If set to :obj:`True`, :obj:`data.val_mask` is learnt
+            from, too. (default: :obj:`False`)
 
     Shapes:
         - **output:** :math:`(M)`
@@ -84,6 +167,8 @@ def training_mask(data: AnchorData) -> Tensor:
     mask: Tensor | None = data.get('train_mask')
     if mask is None:
         mask = known & data.choice_mask
+    elif use_val:
+        mask = mask | data.val_mask
     if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
         raise ValueError(
             f"'train_mask' must hold {data.num_hyperedges} booleans, one per hyperedge "

@@ -50,7 +50,9 @@ class DegreeHeuristic(AnchorModel):
         accuracy = {}
         for sign in (1, -1):
             figures = AnchorEvaluator().per_hyperedge(sign * score, data, mask)
-            accuracy[sign] = float((weight * figures['accuracy']).sum())
+            votes = float((weight * figures['accuracy']).sum())
+            # The order of summation must not break a tie.
+            accuracy[sign] = round(votes, 6)
         self.sign.fill_(max(accuracy, key=accuracy.__getitem__))
         return self
 

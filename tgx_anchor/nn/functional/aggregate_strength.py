@@ -1,0 +1,81 @@
+"""From strengths to the share of groups that a node would anchor."""
+
+import torch
+from torch import Tensor
+from torch_geometric.utils import scatter
+
+
+def aggregate_strength(
+    strength: Tensor,
+    hyperedge_index: Tensor,
+    num_hyperedges: int,
+    y: Tensor,
+    mask: Tensor,
+    weight: float | Tensor,
+    num_anchors: int = 1,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""The global strength aggregation from the *"Identifying Group Anchors in
+    Real-World Group Interactions Under Label Scarcity"* paper (Eq. 4),
+
+    .. math::
+        \hat{p}_v = \frac{1}{d_v} \left( w \sum_{e \in E'} \mathbf{1}[v \in A(e)] +
+        \sum_{e \in E \setminus E'} \mathbf{1}[v \in \hat{A}(e)] \right),
+
+    where :math:`E'` are the hyperedges with known anchors, and :math:`\hat{A}(e)` is
+    the member of highest strength, drawn at random among several such (or the
+    :obj:`num_anchors` members of highest strength, where groups have several anchors).
+
+    Args:
+        strength (torch.Tensor): The strength of each node, in one or several columns.
+        hyperedge_index (torch.Tensor): The incidences.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+        y (torch.Tensor): Whether this member anchors this hyperedge.
+        mask (torch.Tensor): The hyperedges :math:`E'`.
+        weight (float or torch.Tensor): The weight :math:`w`, or several.
+        num_anchors (int, optional): The size of :math:`\hat{A}(e)`.
+            (default: :obj:`1`)
+        generator (torch.Generator, optional): Draws among members of equal strength.
+            (default: :obj:`None`)
+
+    Shapes:
+        - **strength:** :math:`(N)` or :math:`(N, K)`
+        - **hyperedge_index:** :math:`(2, P)`
+        - **y:** :math:`(P)`
+        - **mask:** :math:`(M)`
+        - **weight:** scalar or :math:`(W)`
+        - **output:** :math:`(N)` or :math:`(N, K)`, with a last dimension of size
+          :math:`W` if there are several weights
+    """
+    node, hyperedge = hyperedge_index
+    num_nodes, num_incidences = strength.size(0), node.numel()
+    table = strength.unsqueeze(1) if strength.dim() == 1 else strength
+    priority = torch.randperm(
+        num_incidences,
+        generator=generator,
+        device=None if generator is None else generator.device,
+    )
+    priority = priority.to(node.device).unsqueeze(1)
+    is_known = mask[hyperedge]
+    value = table[node]
+    guesses = torch.zeros_like(table)
+    for _ in range(num_anchors):
+        best = scatter(value, hyperedge, 0, num_hyperedges, 'max')
+        is_best = (value == best[hyperedge]) & (value > -torch.inf)
+        drawn = torch.where(is_best, priority, -1)
+        winner = scatter(drawn, hyperedge, 0, num_hyperedges, 'max')
+        chosen = is_best & (drawn == winner[hyperedge])
+        guessed = (chosen & ~is_known.unsqueeze(1)).to(table.dtype)
+        guesses += scatter(guessed, node, 0, num_nodes, 'sum')
+        # Who has been chosen does not stand in the way of the next.
+        value = torch.where(chosen, -torch.inf, value)
+    anchored = scatter((y & is_known).to(table.dtype), node, 0, num_nodes, 'sum')
+    degree = torch.bincount(node, minlength=num_nodes).clamp(min=1).unsqueeze(1)
+
+    factor = torch.as_tensor(weight, dtype=table.dtype, device=node.device)
+    if factor.dim() == 0:
+        out = (factor * anchored.unsqueeze(1) + guesses) / degree
+    else:
+        out = factor * anchored.view(-1, 1, 1) + guesses.unsqueeze(2)
+        out = out / degree.unsqueeze(2)
+    return out.squeeze(1) if strength.dim() == 1 else out
