@@ -9,13 +9,13 @@ from rich.table import Table
 
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorModel, DegreeHeuristic, RandomHeuristic
+from tgx_anchor.nn import AnchorModel, AnchorRadar, DegreeHeuristic, RandomHeuristic
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 
 
 def demo(
-    num_nodes: int = typer.Option(2000, help='How many people to plant.'),
-    num_hyperedges: int = typer.Option(6000, help='How many groups they form.'),
+    num_nodes: int = typer.Option(1000, help='How many people to plant.'),
+    num_hyperedges: int = typer.Option(10000, help='How many groups they form.'),
     train: float = typer.Option(0.075, help='The share of groups with a known anchor.'),
     seed: int = typer.Option(0, help='Decides all random draws.'),
 ) -> None:
@@ -24,7 +24,11 @@ def demo(
     Example: tgx-anchor demo --num-hyperedges 20000 --seed 1
     """
     console = Console()
-    models: list[AnchorModel] = [RandomHeuristic(seed), DegreeHeuristic(seed)]
+    models: list[AnchorModel] = [
+        RandomHeuristic(seed),
+        DegreeHeuristic(seed),
+        AnchorRadar(seed=seed),
+    ]
     table = Table(title='Anchors found in the groups that were hidden')
     for column in ('method', 'accuracy', 'MRR', 'NDCG', 'seconds'):
         table.add_column(column, justify='left' if column == 'method' else 'right')

@@ -44,17 +44,17 @@ class PlantedAnchorDataset(InMemoryDataset):
         data = PlantedAnchorDataset(num_nodes=1000, num_hyperedges=2000, seed=0)[0]
 
     Args:
-        num_nodes (int, optional): The number of people. (default: :obj:`2000`)
-        num_hyperedges (int, optional): The number of groups. (default: :obj:`6000`)
+        num_nodes (int, optional): The number of people. (default: :obj:`1000`)
+        num_hyperedges (int, optional): The number of groups. (default: :obj:`10000`)
         mean_size (float, optional): The mean size of a group; the result is a little
             smaller, since members who are drawn twice count once.
             (default: :obj:`3.0`)
         repeat (float, optional): The share of groups that are copies of another one,
             with an anchor of their own. (default: :obj:`0.2`)
         correlation (float, optional): The correlation :math:`\rho` of strength with
-            activity. (default: :obj:`0.4`)
+            activity. (default: :obj:`0.25`)
         scale (float, optional): The standard deviation :math:`\beta` of the strengths;
-            zero makes all anchors random. (default: :obj:`2.0`)
+            zero makes all anchors random. (default: :obj:`2.5`)
         seed (int, optional): Decides everything. (default: :obj:`0`)
         transform (callable, optional): A function that takes the data on every
             access and returns a transformed version. (default: :obj:`None`)
@@ -62,12 +62,12 @@ class PlantedAnchorDataset(InMemoryDataset):
 
     def __init__(
         self,
-        num_nodes: int = 2000,
-        num_hyperedges: int = 6000,
+        num_nodes: int = 1000,
+        num_hyperedges: int = 10000,
         mean_size: float = 3.0,
         repeat: float = 0.2,
-        correlation: float = 0.4,
-        scale: float = 2.0,
+        correlation: float = 0.25,
+        scale: float = 2.5,
         seed: int = 0,
         transform: Callable[[AnchorData], AnchorData] | None = None,
     ) -> None:

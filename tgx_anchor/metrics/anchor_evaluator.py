@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.metrics.anchor_accuracy import anchor_accuracy
 from tgx_anchor.utils import group_order
 
 
@@ -224,17 +225,10 @@ class AnchorEvaluator:
         ) - _log_binomial(run_size, run_anchors)
         first_at = torch.where(is_best_run, log_probability.exp(), 0.0)
 
-        # All anchors come first if each run above the lowest anchor's holds anchors
-        # only, and that one happens to be drawn anchors first.
-        last_anchor = torch.where(is_anchor > 0, order.first, -1)
-        lowest = per_group(last_anchor, 'max')[hyperedge]
-        pure = (order.first >= lowest) | (run_anchors == run_size)
-        at_lowest = (order.first == lowest) & (place == 1)
-        drawn = torch.where(at_lowest, -_log_binomial(run_size, run_anchors), 0.0)
-        accuracy = per_group(drawn).exp() * per_group((~pure).long()).eq(0)
-
         figures = {
-            'accuracy': accuracy,
+            'accuracy': anchor_accuracy(
+                score.double(), data['y'], hyperedge, num_hyperedges
+            ),
             'ndcg': gain / ideal,
             'mrr': per_group(first_at / rank),
             'chance': torch.exp(

@@ -1,5 +1,6 @@
 """The loss that known anchors put on scores of incidences."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -73,5 +74,5 @@ def anchor_cross_entropy(
     """
     target = anchor_target(y, hyperedge, mask).to(score.dtype)
     weight = mask.to(score.dtype)
-    loss: Tensor = _AnchorCrossEntropy.apply(score, target, weight, hyperedge)
-    return loss
+    loss: Callable[..., Tensor] = _AnchorCrossEntropy.apply
+    return loss(score, target, weight, hyperedge)

@@ -1,5 +1,6 @@
 """The loss of stage 2, and its gradient as a few sparse products."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -176,5 +177,6 @@ def strength_loss(
     """
     weight = torch.as_tensor(alpha, dtype=strength.dtype, device=strength.device)
     table = strength.unsqueeze(1) if strength.dim() == 1 else strength
-    loss: Tensor = _StrengthLoss.apply(table, weight, problem)
+    apply: Callable[..., Tensor] = _StrengthLoss.apply
+    loss = apply(table, weight, problem)
     return loss.squeeze(0) if strength.dim() == 1 else loss

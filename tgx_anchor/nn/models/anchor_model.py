@@ -2,7 +2,7 @@
 
 import inspect
 import os
-import pickle
+import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -123,32 +123,43 @@ class AnchorModel(torch.nn.Module, ABC):
         Args:
             path (str): The file.
         """
-        try:
-            content = torch.load(path, map_location='cpu', weights_only=True)
-        except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
-            reason = str(error).split('\n', 1)[0]
-            raise ValueError(
-                f"'{path}' must be a saved model (got: {reason})"
-            ) from None
+        with Path(path).open('rb') as file, warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            try:
+                content = torch.load(file, map_location='cpu', weights_only=True)
+            except Exception as error:
+                # A damaged file fails in any way: as a key, an index, a struct.
+                raise ValueError(
+                    f"'{path}' must be a saved model (got: {_first_line(error)})"
+                ) from None
         found = content.get('format') if isinstance(content, dict) else None
         if found != _FORMAT:
             raise ValueError(
                 f"'{path}' must be a saved model of the format {_FORMAT!r} "
                 f'(got {found!r})'
             )
-        if content['model'] != cls.__name__:
+        if content.get('model') != cls.__name__:
             raise ValueError(
                 f"'{path}' must hold a model of the class {cls.__name__!r} "
-                f'(got {content["model"]!r})'
+                f'(got {content.get("model")!r})'
             )
-        model = cls(**content['params'])
-        model._allocate(content['state'])
-        model.load_state_dict(content['state'])
+        try:
+            model = cls(**content['params'])
+            model._allocate(content['state'])
+            model.load_state_dict(content['state'])
+        except (AttributeError, LookupError, RuntimeError, TypeError) as error:
+            raise ValueError(
+                f"'{path}' must hold all of a model (got: {_first_line(error)})"
+            ) from None
         return model
 
     def _allocate(self, state: dict[str, Tensor]) -> None:
         # Makes room for a state whose shapes the constructor could not know.
         pass
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split('\n', 1)[0] or type(error).__name__
 
 
 def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
@@ -163,24 +174,40 @@ def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
     Shapes:
         - **output:** :math:`(M)`
     """
-    known = data.known_mask
-    mask: Tensor | None = data.get('train_mask')
+    if data.get('train_mask') is None:
+        mask = data.known_mask & data.choice_mask
+    else:
+        mask = known_hyperedges(data, 'train_mask')
+        if use_val:
+            mask = mask | known_hyperedges(data, 'val_mask')
+    if not mask.any():
+        raise ValueError("'data' must have a known anchor to learn from (got none)")
+    return mask
+
+
+def known_hyperedges(data: AnchorData, name: str) -> Tensor:
+    r"""The mask :obj:`data[name]`, if it holds hyperedges with a known anchor only.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        name (str): The name of the mask.
+
+    Shapes:
+        - **output:** :math:`(M)`
+    """
+    mask: Tensor | None = data.get(name)
     if mask is None:
-        mask = known & data.choice_mask
-    elif use_val:
-        mask = mask | data.val_mask
+        raise ValueError(f"'data' must have '{name}' (got none)")
     if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
         raise ValueError(
-            f"'train_mask' must hold {data.num_hyperedges} booleans, one per hyperedge "
+            f"'{name}' must hold {data.num_hyperedges} booleans, one per hyperedge "
             f'(got {mask.dtype} of shape {list(mask.size())}; of several splits take '
             f'one column)'
         )
-    if (mask & ~known).any():
-        unknown = int((mask & ~known).nonzero()[0])
+    unknown = mask & ~data.known_mask
+    if unknown.any():
         raise ValueError(
-            f"'train_mask' must hold hyperedges with a known anchor only "
-            f'(got hyperedge {unknown})'
+            f"'{name}' must hold hyperedges with a known anchor only "
+            f'(got hyperedge {int(unknown.nonzero()[0])})'
         )
-    if not mask.any():
-        raise ValueError("'data' must have a known anchor to learn from (got none)")
     return mask

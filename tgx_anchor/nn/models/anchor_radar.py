@@ -1,10 +1,14 @@
 """The method of the paper: score, strengthen, aggregate."""
 
+import copy
 import csv
+import hashlib
 import io
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +28,11 @@ from tgx_anchor.nn.functional import (
     strength_problem,
 )
 from tgx_anchor.nn.functional.strength_loss import ALIGNMENTS, Alignment
-from tgx_anchor.nn.models.anchor_model import AnchorModel, training_mask
+from tgx_anchor.nn.models.anchor_model import (
+    AnchorModel,
+    known_hyperedges,
+    training_mask,
+)
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 from tgx_anchor.utils import incidence_fingerprint
@@ -64,6 +72,9 @@ PAPER_GRID: dict[str, tuple[float | None, ...]] = {
 # values that the search keeps in memory at once: bounds on memory, not on speed.
 _CHUNK_ROWS = 1 << 18
 _CHUNK_VALUES = 1 << 25
+
+
+_FEATURES = ('incidence_attr', 'x', 'hyperedge_attr')
 
 
 class AnchorRadar(AnchorModel):
@@ -140,7 +151,7 @@ class AnchorRadar(AnchorModel):
     ) -> None:
         super().__init__(seed)
         for name, rate in (('lr_stage1', lr_stage1), ('lr_stage2', lr_stage2)):
-            if not rate > 0:
+            if not 0 < rate < math.inf:
                 raise ValueError(f"'{name}' must be positive (got {rate})")
         for name, count in (
             ('hidden_channels', hidden_channels),
@@ -148,10 +159,10 @@ class AnchorRadar(AnchorModel):
         ):
             if count < 1:
                 raise ValueError(f"'{name}' must be positive (got {count})")
-        if not alpha >= 0:
-            raise ValueError(f"'alpha' must not be negative (got {alpha})")
-        if w is not None and not w >= 0:
-            raise ValueError(f"'w' must not be negative, or None (got {w})")
+        if not 0 <= alpha < math.inf:
+            raise ValueError(f"'alpha' must lie in [0, inf) (got {alpha})")
+        if w is not None and not 0 <= w < math.inf:
+            raise ValueError(f"'w' must lie in [0, inf), or be None (got {w})")
         if alignment not in ALIGNMENTS:
             raise ValueError(
                 f"'alignment' must be one of {', '.join(ALIGNMENTS)} "
@@ -161,12 +172,13 @@ class AnchorRadar(AnchorModel):
             raise ValueError(
                 f"'stages' must be one of {', '.join(_STAGES)} (got {stages!r})"
             )
-        self.hidden_channels = hidden_channels
-        self.lr_stage1 = lr_stage1
-        self.lr_stage2 = lr_stage2
-        self.alpha = alpha
-        self.w = w
-        self.num_epochs = num_epochs
+        # Plain numbers, since NumPy's could be saved with the model, but not loaded.
+        self.hidden_channels = int(hidden_channels)
+        self.lr_stage1 = float(lr_stage1)
+        self.lr_stage2 = float(lr_stage2)
+        self.alpha = float(alpha)
+        self.w = None if w is None else float(w)
+        self.num_epochs = int(num_epochs)
         self.alignment: Alignment = alignment
         self.stages: Stages = stages
         self.register_module('scorer', None)
@@ -425,13 +437,13 @@ class AnchorRadar(AnchorModel):
                 (default: :obj:`True`)
             **kwargs: Further arguments of the constructor.
         """
-        axes = _check_grid(grid)
+        axes = _check_grid(cls, grid, kwargs)
         splits = _splits(data)
-        kept = _SearchLog(path, splits, axes)
+        model = cls(**kwargs)
+        kept = _SearchLog(path, splits, axes, model)
         blocks = list(
             itertools.product(range(len(splits)), axes['lr_stage1'], axes['lr_stage2'])
         )
-        model = cls(**kwargs)
         bar = tqdm(total=len(blocks), desc='tune', disable=not progress)
         for number, lr_stage1 in itertools.product(
             range(len(splits)), axes['lr_stage1']
@@ -509,17 +521,13 @@ def incidence_features(data: AnchorData) -> Tensor:
     """
     node, hyperedge = data.hyperedge_index
     parts = []
-    for key, index in (
-        ('incidence_attr', None),
-        ('x', node),
-        ('hyperedge_attr', hyperedge),
-    ):
+    for key, index in zip(_FEATURES, (None, node, hyperedge), strict=True):
         value = data.get(key)
         if value is None:
             continue
+        value = value.to(torch.get_default_dtype())
         if not torch.isfinite(value).all():
             raise ValueError(f"'{key}' must be finite (got NaN or infinity)")
-        value = value.to(torch.get_default_dtype())
         parts.append(value if index is None else _standardise(value)[index])
     if not parts:
         raise ValueError(
@@ -557,16 +565,31 @@ Block = tuple[int, float | None, float | None]
 
 
 def _check_grid(
+    cls: type[AnchorRadar],
     grid: Mapping[str, Sequence[float | None]],
+    kwargs: Mapping[str, Any],
 ) -> dict[str, tuple[float | None, ...]]:
     names = tuple(PAPER_GRID)
+    for name in kwargs:
+        if name in names or name == 'stages':
+            raise ValueError(
+                f"'grid' must decide {', '.join(names)}, and 'stages' be 'both' "
+                f'(got {name!r} apart from it)'
+            )
     unknown = [name for name in grid if name not in names]
     if unknown:
         raise ValueError(f"'grid' must name {', '.join(names)} (got {unknown[0]!r})")
     axes = {name: tuple(grid.get(name, PAPER_GRID[name])) for name in names}
     for name, values in axes.items():
-        if not values or (name != 'w' and None in values):
+        if not values or not all(
+            isinstance(value, Real) or (name == 'w' and value is None)
+            for value in values
+        ):
             raise ValueError(f"'grid[{name!r}]' must hold numbers (got {list(values)})")
+        axes[name] = tuple(None if value is None else float(value) for value in values)
+        for value in axes[name]:
+            point: dict[str, Any] = {name: value}
+            cls(**point)
     return axes
 
 
@@ -575,18 +598,37 @@ def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
     for part in [data] if isinstance(data, AnchorData) else data:
         masks = [part.get(name) for name in ('train_mask', 'val_mask')]
         if any(mask is None for mask in masks):
+            raise ValueError("'data' must have 'train_mask' and 'val_mask' (got none)")
+        train, val = (mask if mask.dim() > 1 else mask.unsqueeze(1) for mask in masks)
+        if train.size(1) != val.size(1):
             raise ValueError(
-                "'data' must have 'train_mask' and 'val_mask' (got neither)"
+                f"'val_mask' must have as many columns as 'train_mask', that is "
+                f'{train.size(1)} (got {val.size(1)})'
             )
-        train, val = (mask.view(part.num_hyperedges, -1) for mask in masks)
         for column in range(train.size(1)):
-            single = part.clone() if train.size(1) > 1 else part
+            single = copy.copy(part)
             single.train_mask = train[:, column]
             single.val_mask = val[:, column]
-            if not single.val_mask.any():
+            judged = known_hyperedges(single, 'val_mask')
+            if not judged.any():
                 raise ValueError("'val_mask' must hold a hyperedge (got none)")
-            out.append((single, training_mask(single), single.val_mask))
+            out.append((single, training_mask(single), judged))
+    if not out:
+        raise ValueError("'data' must hold a hypergraph (got none)")
     return out
+
+
+def _search_code(split: Split, model: AnchorRadar) -> str:
+    # Stands for all but the grid that decides the results of a search on a split.
+    data, train, val = split
+    learnt = data['y'] & (train | val)[data.hyperedge_index[1]]
+    text = [
+        _fingerprint(data).tolist(),
+        [tuple(data[key].size()) for key in _FEATURES if data.get(key) is not None],
+        [model.hidden_channels, model.num_epochs, model.alignment, model.seed],
+        *(flag.nonzero().view(-1).tolist() for flag in (learnt, train, val)),
+    ]
+    return hashlib.sha256(repr(text).encode()).hexdigest()[:16]
 
 
 def _accuracy_table(
@@ -635,19 +677,27 @@ class _SearchLog:
         path: str | Path | None,
         splits: Sequence[Split],
         axes: Mapping[str, Sequence[float | None]],
+        model: AnchorRadar,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.axes = axes
         self.done: dict[Block, Tensor] = {}
-        self.data = [str(int(_fingerprint(part)[-1])) for part, _, _ in splits]
+        self.data = [_search_code(split, model) for split in splits]
         if self.path is not None and self.path.exists():
             self._read(self.path)
         elif self.path is not None:
             self.path.write_text(','.join(self._HEADER) + '\n', encoding='utf-8')
 
     def _read(self, path: Path) -> None:
-        with path.open(newline='', encoding='utf-8') as file:
-            rows = list(csv.DictReader(file))
+        head = ','.join(self._HEADER) + '\n'
+        text = path.read_text(encoding='utf-8')
+        if not text.startswith(head) and not head.startswith(text):
+            raise ValueError(f"'{path}' must hold a search (got something else)")
+        # A line that was cut off could pass for a whole one, and would spoil the next.
+        whole = text[: text.rfind('\n') + 1] or head
+        if whole != text:
+            path.write_text(whole, encoding='utf-8')
+        rows = list(csv.DictReader(io.StringIO(whole)))
         found: dict[Block, dict[tuple[float | None, float | None], float]] = {}
         for row in rows:
             try:
@@ -659,11 +709,12 @@ class _SearchLog:
                 point = (_number(row['alpha']), _number(row['w']))
                 accuracy = float(row['val_accuracy'])
             except (KeyError, TypeError, ValueError):
-                # A line that was cut off: its block is measured again.
+                # A damaged line: its block is measured again.
                 continue
             if block[0] >= len(self.data) or row['data'] != self.data[block[0]]:
                 raise ValueError(
-                    f"'{path}' must hold a search on the same data (got another)"
+                    f"'{path}' must hold a search on the same data, with the same "
+                    f'splits and arguments (got another)'
                 )
             found.setdefault(block, {})[point] = accuracy
         points = list(itertools.product(self.axes['alpha'], self.axes['w']))

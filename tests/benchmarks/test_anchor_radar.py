@@ -1,0 +1,189 @@
+import csv
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+import pytest
+import torch
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.nn import AnchorRadar
+from tgx_anchor.utils import group_rank
+
+SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'anchor_radar.py'
+SEEDS = {'qaBI': 1, 'qaPH': 2, 'coDB_first': 3, 'coDB_first_second': 3}
+
+
+@pytest.fixture(scope='module')
+def benchmark_script() -> Iterator[ModuleType]:
+    # Benchmarks are scripts, not a package.
+    name = 'benchmark_anchor_radar'
+    spec = importlib.util.spec_from_file_location(name, SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    num_threads = torch.get_num_threads()
+    spec.loader.exec_module(module)
+    yield module
+    torch.set_num_threads(num_threads)
+    del sys.modules[name]
+
+
+def load_planted(setting: str, root: str | None) -> AnchorData:
+    dataset = PlantedAnchorDataset(200, 600, 3.5, seed=SEEDS[setting])
+    data = cast(AnchorData, dataset[0])
+    if setting.endswith('first_second'):
+        strength = data['node_strength'][data.hyperedge_index[0]]
+        rank = group_rank(strength, data.hyperedge_index[1], data.num_hyperedges)
+        data.y = rank < 2
+    return data
+
+
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    folder = tmp_path / 'reference'
+    folder.mkdir()
+    tables = {
+        'accuracy': 'method,qaBI\nOther,1.0±0.1\nAnchorRadar,12.3±0.4\n',
+        'mrr': 'method,qaBI\nAnchorRadar,0.123\n',
+        'ablation': 'method,qaBI\nStage 1,23.45\n',
+        'accuracy_train5': 'method,qaBI\nAnchorRadar,34.56\n',
+        'inductive': 'train,test,inductive\nqaPH,qaBI,45.67\n',
+        'multi_anchor': 'method,coDB\nAnchorRadar,56.78\n',
+        'random_seeds': 'method,qaBI\nSeed 1,67.89\nAverage,67.80\nStdev,0.09\n',
+    }
+    for name, text in tables.items():
+        (folder / f'{name}.csv').write_text(text, encoding='utf-8')
+    return folder
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    made: list[str] = []
+    fit = AnchorRadar.fit
+
+    def counted(
+        self: AnchorRadar, data: AnchorData, use_val: bool = False
+    ) -> AnchorRadar:
+        made.append(repr(self))
+        return fit(self, data, use_val)
+
+    monkeypatch.setattr(AnchorRadar, 'fit', counted)
+    return made
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline='', encoding='utf-8') as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_experiments(
+    benchmark_script: ModuleType, tmp_path: Path, reference: Path, fits: list[str]
+) -> None:
+    out = tmp_path / 'results' / 'radar.csv'
+    arguments = ['--settings', 'qaBI', 'qaPH', 'coDB_first', '--splits', '1']
+    arguments += ['--seeds', '2', '--reference', str(reference), '--out', str(out)]
+    benchmark_script.main(arguments, load_planted)
+
+    rows = read(out)
+    names = 'experiment setting variant protocol split seed accuracy mrr ndcg seconds'
+    assert list(rows[0]) == names.split()
+    keys = [tuple(row.values())[:6] for row in rows]
+    assert len(set(keys)) == len(keys)
+    # Per protocol: two datasets of one domain, with stage 1 apart; two searches.
+    assert Counter(row['experiment'] for row in rows) == {
+        'main': 2 * 3,
+        'ablation': 2 * 3 * 5,
+        'ratios': 2 * 3 * 2,
+        'inductive': 2 * 2 * 2,
+        'multi': 2 * 2,
+        'seeds': 2 * 3 * 2,
+        'alignment': 2 * 3 * 3,
+        'sensitivity': 2 * 3 * 16,
+    }
+    assert all(0 < float(row['accuracy']) <= float(row['mrr']) <= 1 for row in rows)
+    # The planted strengths are easy to find: chance has a third.
+    main = [float(row['accuracy']) for row in rows if row['experiment'] == 'main']
+    assert min(main) > 0.45
+
+    text = out.with_suffix('.md').read_text(encoding='utf-8')
+    assert [line[3:] for line in text.splitlines() if line.startswith('## ')] == list(
+        benchmark_script.EXPERIMENTS
+    )
+    for figure in ('12.3±0.4', '0.123', '23.45', '34.56', '45.67', '56.78', '67.80'):
+        assert f'| {figure} |' in text
+
+    # Nothing is measured twice: neither what experiments share, nor in a second run.
+    parts = ('setting', 'protocol', 'accuracy', 'mrr', 'ndcg', 'seconds')
+    shared = [
+        tuple(row[part] for part in parts)
+        for row in rows
+        if (row['experiment'], row['variant']) in {('main', 'AnchorRadar')}
+    ]
+    copies = [tuple(row[part] for part in parts) for row in rows]
+    assert all(copies.count(line) == 4 for line in shared)
+    assert len(fits) < len(rows)
+    fits.clear()
+    before = out.read_bytes(), text
+    benchmark_script.main(arguments, load_planted)
+    assert not fits
+    after = out.read_bytes(), out.with_suffix('.md').read_text(encoding='utf-8')
+    assert after == before
+
+
+def test_resumes_after_a_line_that_was_cut_off(
+    benchmark_script: ModuleType,
+    tmp_path: Path,
+    fits: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv('TGX_ANCHOR_MIRROR', raising=False)
+    out = tmp_path / 'radar.csv'
+    arguments = ['--settings', 'qaBI', '--experiments', 'main', '--splits', '2']
+    arguments += ['--out', str(out)]
+    benchmark_script.main(arguments, load_planted)
+    whole = read(out)
+    assert len(fits) == 4
+    assert 'paper' not in capsys.readouterr().out.replace('anchor_radar', '')
+
+    text = out.read_text(encoding='utf-8')
+    out.write_text(text[: text.rindex(',') - 12], encoding='utf-8')
+    fits.clear()
+    benchmark_script.main(arguments, load_planted)
+    assert len(fits) == 1
+    last = read(out)[-1]
+    assert {**last, 'seconds': ''} == {**whole[-1], 'seconds': ''}
+    markdown = out.with_suffix('.md').read_text(encoding='utf-8')
+    assert markdown.count('| qaBI |') == 3
+    assert '| 2 |' in markdown
+
+
+def test_refuses_a_file_with_other_columns(
+    benchmark_script: ModuleType, tmp_path: Path
+) -> None:
+    out = tmp_path / 'other.csv'
+    out.write_text('a,b\n1,2\n', encoding='utf-8')
+    with pytest.raises(ValueError, match='must have the columns experiment,setting'):
+        benchmark_script.main(['--out', str(out)], load_planted)
+    assert out.read_text(encoding='utf-8') == 'a,b\n1,2\n'
+
+
+def test_no_aggregation_from_a_fitted_model(
+    benchmark_script: ModuleType, fits: list[str]
+) -> None:
+    # The shortcut gives what fitting without aggregation gives.
+    variant = benchmark_script.Variant('No GA', {'w': None})
+    alone = benchmark_script.Workbench(load_planted, None, 1)
+    expected = alone.measure('qaBI', variant, 'train', 0)
+    bench = benchmark_script.Workbench(load_planted, None, 1)
+    bench.measure('qaBI', benchmark_script.Variant('AnchorRadar'), 'train', 0)
+    fits.clear()
+    assert bench.measure('qaBI', variant, 'train', 0)[:3] == expected[:3]
+    assert not fits

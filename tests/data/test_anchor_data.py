@@ -1,0 +1,931 @@
+"""The data object, against plain loops over lists."""
+
+import copy
+import pickle
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric import transforms
+from torch_geometric.data import Batch, InMemoryDataset
+from torch_geometric.loader import DataLoader
+
+from tests.strategies import SETTINGS, hypergraphs, to_data, to_groups
+from tgx_anchor.data import AnchorData
+
+# Groups and number of nodes.
+SHAPES: dict[str, tuple[list[list[int]], int]] = {
+    'as many nodes as hyperedges': ([[0, 1], [1, 2, 0], [2]], 3),
+    'trailing isolated nodes': ([[2, 0], [1]], 6),
+    'leading empty hyperedges': ([[], [], [0, 1]], 2),
+    'middle empty hyperedge': ([[1], [], [0, 1]], 3),
+    'trailing empty hyperedges': ([[0, 3, 1], [], []], 4),
+    'one hyperedge': ([[1, 0]], 2),
+    'only empty hyperedges': ([[], []], 3),
+    'zero hyperedges': ([], 2),
+    'zero nodes': ([[], []], 0),
+    'nothing at all': ([], 0),
+}
+
+
+def decorate(data: AnchorData, strings: bool, offset: int = 0) -> AnchorData:
+    """Adds attributes of all levels, no two of whose rows are the same, with names
+    that PyG would shift.
+    """
+    node = torch.arange(int(data.num_nodes or 0)) + offset
+    hyperedge = torch.arange(data.num_hyperedges) + offset
+    incidence = torch.arange(data.num_incidences) + offset
+    data.x = torch.stack([node / 7, -node / 3], dim=1)
+    data.node_index = node * 2
+    data.node_batch_size = node * 3
+    data.hyperedge_attr = hyperedge[:, None] / torch.tensor([3.0, 5.0, 9.0])
+    data.hyperedge_index_of_day = hyperedge * 5
+    data.hyperedge_batches = hyperedge.double() + 0.5
+    data.incidence_attr = incidence[:, None] / torch.tensor([7.0, 11.0])
+    data.incidence_index = incidence * 7
+    data.incidence_batch_no = incidence * 11
+    data.role = incidence % 3
+    if 'y' not in data:
+        data.y = incidence % 2 == 0
+    data.train_mask = hyperedge % 3 == 0
+    data.split_mask = (hyperedge[:, None] + torch.arange(4)) % 3 == 1
+    data.graph_attr = torch.tensor([[offset, 1]])
+    data.title = f'hypergraph {offset}'
+    if strings:
+        data.node_id = [f'n{i}' for i in node.tolist()]
+        data.hyperedge_id = [f'e {i}' for i in hyperedge.tolist()]
+        data.incidence_note = [f'p{i}' for i in incidence.tolist()]
+    else:
+        data.node_id = node * 13
+        data.hyperedge_id = hyperedge * 17
+    return data
+
+
+def build(shape: str, strings: bool, offset: int = 0) -> AnchorData:
+    groups, num_nodes = SHAPES[shape]
+    return decorate(to_data(groups, num_nodes), strings, offset)
+
+
+def all_shapes(strings: bool) -> list[AnchorData]:
+    return [build(shape, strings, 10 * i) for i, shape in enumerate(SHAPES)]
+
+
+def contents(data: Any) -> dict[str, Any]:
+    """Everything in a hypergraph, as what `==` compares exactly."""
+    out = {
+        key: (value.dtype, list(value.size()), value.tolist())
+        if isinstance(value, Tensor)
+        else value
+        for key, value in data.to_dict().items()
+    }
+    return out | {'num_nodes': data.num_nodes, 'num_hyperedges': data.num_hyperedges}
+
+
+def batch_of(datas: Sequence[AnchorData], **kwargs: Any) -> Any:
+    return Batch.from_data_list(list(datas), **kwargs)
+
+
+def check_batch(batch: Any, datas: Sequence[AnchorData]) -> None:
+    """Compares a batch with its parts, attribute by attribute."""
+    nodes: list[int] = []
+    hyperedges: list[int] = []
+    owner: list[int] = []
+    ptr = [0]
+    num_hyperedges = 0
+    for i, data in enumerate(datas):
+        for node, hyperedge in data.hyperedge_index.t().tolist():
+            nodes.append(node + ptr[-1])
+            hyperedges.append(hyperedge + num_hyperedges)
+        num_nodes = int(data.num_nodes or 0)
+        owner += [i] * num_nodes
+        ptr.append(ptr[-1] + num_nodes)
+        num_hyperedges += data.num_hyperedges
+    assert batch.hyperedge_index.tolist() == [nodes, hyperedges]
+    assert batch.num_nodes == ptr[-1]
+    assert batch.num_hyperedges == num_hyperedges
+    assert type(batch.num_hyperedges) is int
+    assert batch.num_incidences == len(nodes)
+    assert batch.batch.tolist() == owner
+    assert batch.ptr.tolist() == ptr
+    for key in datas[0].keys():  # noqa: SIM118 (an object of PyG, not a mapping)
+        values = [data[key] for data in datas]
+        if key in ('hyperedge_index', 'num_nodes', 'num_hyperedges'):
+            continue
+        if isinstance(values[0], Tensor):
+            rows = [row for value in values for row in value.tolist()]
+            assert batch[key].tolist() == rows, key
+            assert batch[key].dtype == values[0].dtype, key
+            assert batch[key].size()[1:] == values[0].size()[1:], key
+        else:
+            assert batch[key] == values, key
+    assert batch.validate()
+
+
+# Construction ####################################################################
+
+
+@pytest.mark.parametrize('missing', ['num_nodes', 'num_hyperedges'])
+def test_init_needs_explicit_sizes(missing: str) -> None:
+    size: dict[str, Any] = {'num_nodes': 2, 'num_hyperedges': 1}
+    del size[missing]
+    with pytest.raises(ValueError, match='must be given') as caught:
+        AnchorData(
+            hyperedge_index=torch.tensor([[0, 1], [0, 0]]),
+            x=torch.zeros(2, 1),
+            **size,
+        )
+    assert str(caught.value) == (
+        f"'{missing}' must be given together with 'hyperedge_index' (got None)"
+    )
+
+
+def test_init_accepts_zero_sizes() -> None:
+    data = AnchorData(torch.empty(2, 0, dtype=torch.long), 0, 0)
+    assert (data.num_nodes, data.num_hyperedges, data.num_incidences) == (0, 0, 0)
+    assert data.hyperedge_ptr.tolist() == [0]
+    assert data.validate()
+
+
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_init_keeps_what_it_is_given(shape: str, strings: bool) -> None:
+    data = build(shape, strings)
+    again = AnchorData(**{key: data[key] for key in data.to_dict()})
+    assert contents(again) == contents(data)
+    assert (again.num_nodes, again.num_hyperedges) == (
+        SHAPES[shape][1],
+        len(SHAPES[shape][0]),
+    )
+    assert data.validate()
+
+
+@pytest.mark.parametrize('size', [3, np.int64(3), torch.tensor(3)])
+def test_num_hyperedges_is_an_integer(size: Any) -> None:
+    data = AnchorData(torch.tensor([[0], [0]]), num_nodes=1, num_hyperedges=size)
+    assert type(data.num_hyperedges) is int
+    assert data.num_hyperedges == 3
+    data.num_hyperedges = 5
+    assert data.num_hyperedges == 5
+
+
+# Sizes and masks #################################################################
+
+
+@SETTINGS
+@given(hypergraphs())
+def test_sizes_against_loops(data: AnchorData) -> None:
+    groups = to_groups(data)
+    starts = [0]
+    for group in groups:
+        starts.append(starts[-1] + len(group))
+    assert data.num_hyperedges == len(groups)
+    assert data.num_incidences == starts[-1]
+    assert data.hyperedge_ptr.tolist() == starts
+    assert data.hyperedge_size.tolist() == [len(group) for group in groups]
+
+
+@SETTINGS
+@given(hypergraphs())
+def test_masks_against_loops(data: AnchorData) -> None:
+    anchors: list[list[bool]] = [[] for _ in range(data.num_hyperedges)]
+    for hyperedge, flag in zip(
+        data.hyperedge_index[1].tolist(), data['y'].tolist(), strict=True
+    ):
+        anchors[hyperedge].append(flag)
+    known = [any(flags) for flags in anchors]
+    choice = [len(flags) > 1 and not all(flags) for flags in anchors]
+    assert data.known_mask.tolist() == known
+    assert data.choice_mask.tolist() == choice
+    assert data.known_mask.dtype == data.choice_mask.dtype == torch.bool
+
+    del data.y
+    assert data.known_mask.tolist() == [False] * data.num_hyperedges
+    assert data.choice_mask.tolist() == [len(flags) > 1 for flags in anchors]
+
+
+def test_sizes_on_device(device: torch.device) -> None:
+    data = build('middle empty hyperedge', strings=True).to(device)
+    for value, expected in (
+        (data.hyperedge_ptr, [0, 1, 1, 3]),
+        (data.hyperedge_size, [1, 0, 2]),
+        (data.known_mask, [True, False, True]),
+        (data.choice_mask, [False, False, True]),
+    ):
+        assert value.device.type == device.type
+        assert value.tolist() == expected
+
+
+# Levels ##########################################################################
+
+
+@pytest.mark.parametrize(
+    ('key', 'level'),
+    [
+        ('x', 'node'),
+        ('node_id', 'node'),
+        ('node_index', 'node'),
+        ('node_mask', 'node'),
+        ('y', 'incidence'),
+        ('role', 'incidence'),
+        ('incidence_attr', 'incidence'),
+        ('incidence_index', 'incidence'),
+        ('incidence_mask', 'incidence'),
+        ('hyperedge_attr', 'hyperedge'),
+        ('hyperedge_id', 'hyperedge'),
+        ('hyperedge_index_of_day', 'hyperedge'),
+        ('train_mask', 'hyperedge'),
+        ('val_mask', 'hyperedge'),
+        ('some_mask', 'hyperedge'),
+        ('hyperedge_index', None),
+        ('num_nodes', None),
+        ('num_hyperedges', None),
+        ('x_batch', None),
+        ('y_ptr', None),
+        ('hyperedge_attr_batch', None),
+        ('train_mask_ptr', None),
+        ('batch', None),
+        ('ptr', None),
+        ('mask', None),
+        ('node', None),
+        ('edge_index', None),
+        ('yes', None),
+    ],
+)
+def test_level(key: str, level: str | None) -> None:
+    data = AnchorData()
+    assert data.level(key) == level
+    assert data.is_node_attr(key) == (level == 'node')
+    assert not data.is_edge_attr(key)
+
+
+# Copies ##########################################################################
+
+
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_copies_are_equal_and_apart(shape: str, strings: bool) -> None:
+    data = build(shape, strings)
+    before = contents(data)
+    copies: list[Callable[[AnchorData], AnchorData]] = [
+        copy.copy,
+        copy.deepcopy,
+        lambda data: data.clone(),
+        lambda data: pickle.loads(pickle.dumps(data)),  # noqa: S301
+        lambda data: AnchorData.from_dict(data.to_dict()),
+    ]
+    for make in copies:
+        other = make(data)
+        assert type(other) is AnchorData
+        assert contents(other) == before
+        other.num_nodes = 99
+        other.num_hyperedges = 98
+        other.x = torch.zeros(99, 1)
+        assert contents(data) == before
+
+
+def test_clone_shares_no_memory() -> None:
+    data = build('one hyperedge', strings=False)
+    before = contents(data)
+    clone = data.clone()
+    for value in clone.to_dict().values():
+        if isinstance(value, Tensor):
+            value.zero_()
+    assert contents(data) == before
+    assert contents(clone) != before
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_to_device(device: torch.device, strings: bool) -> None:
+    for data in all_shapes(strings):
+        before = contents(data)
+        moved = data.to(device)
+        tensors = [v for v in moved.to_dict().values() if isinstance(v, Tensor)]
+        assert len(tensors) >= 14
+        assert {value.device.type for value in tensors} == {device.type}
+        assert contents(moved) == before
+
+
+# Batches #########################################################################
+
+
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_batch_of_one(shape: str, strings: bool) -> None:
+    data = build(shape, strings, offset=4)
+    batch = batch_of([data])
+    check_batch(batch, [data])
+    assert contents(batch[0]) == contents(data)
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_batch_of_all_shapes_in_any_order(strings: bool) -> None:
+    datas = all_shapes(strings)
+    for shift in range(len(datas)):
+        order = datas[shift:] + datas[:shift]
+        for part in (order, order[::-1], order[:2]):
+            batch = batch_of(part)
+            check_batch(batch, part)
+            assert list(map(contents, batch.to_data_list())) == [
+                contents(data) for data in part
+            ]
+            for i, data in enumerate(part):
+                assert type(batch[i]) is AnchorData
+                assert contents(batch[i]) == contents(data)
+                assert batch[i].validate()
+
+
+@SETTINGS
+@given(st.lists(hypergraphs(), min_size=1, max_size=4), st.booleans())
+def test_batch_and_back(datas: list[AnchorData], strings: bool) -> None:
+    for i, data in enumerate(datas):
+        decorate(data, strings, offset=10 * i)
+    batch = batch_of(datas)
+    check_batch(batch, datas)
+    again = batch.to_data_list()
+    assert list(map(contents, again)) == list(map(contents, datas))
+    # And what came out of a batch goes into one.
+    check_batch(batch_of(again[::-1]), datas[::-1])
+    mixed = [again[0], *datas[1:]]
+    check_batch(batch_of(mixed), datas)
+    check_batch(batch_of(mixed[::-1]), datas[::-1])
+
+
+def test_batch_of_unbatched_and_subgraph() -> None:
+    datas = all_shapes(strings=True)[:3]
+    unbatched = batch_of(datas).to_data_list()
+    mask = torch.tensor([False, True, True])
+    unbatched[0] = unbatched[0].hyperedge_subgraph(mask)
+    expected = [datas[0].hyperedge_subgraph(mask), *datas[1:]]
+    check_batch(batch_of(unbatched), expected)
+    check_batch(batch_of(unbatched[::-1]), expected[::-1])
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_batch_of_batches(strings: bool) -> None:
+    datas = all_shapes(strings)
+    halves = [batch_of(datas[:4]), batch_of(datas[4:])]
+    whole, flat = batch_of(halves), batch_of(datas)
+    assert whole.num_hyperedges == flat.num_hyperedges
+    for key in ('hyperedge_index', 'x', 'incidence_index', 'split_mask', 'y'):
+        assert whole[key].tolist() == flat[key].tolist()
+    assert whole.validate()
+
+
+def test_batch_on_device(device: torch.device) -> None:
+    datas = all_shapes(strings=True)
+    before = list(map(contents, datas))
+    batch = batch_of([data.to(device) for data in datas])
+    assert batch.hyperedge_index.device.type == device.type
+    check_batch(batch, datas)
+    moved = batch.to('cpu').to(device)
+    assert list(map(contents, moved.to_data_list())) == before
+
+
+def test_batch_masks_against_parts() -> None:
+    datas = all_shapes(strings=False)
+    batch = batch_of(datas)
+    for name in ('known_mask', 'choice_mask', 'hyperedge_size'):
+        parts = [row for data in datas for row in getattr(data, name).tolist()]
+        assert getattr(batch, name).tolist() == parts
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_follow_batch(strings: bool) -> None:
+    datas = all_shapes(strings)
+    keys = {
+        'x': 'num_nodes',
+        'hyperedge_index': 'num_incidences',
+        'hyperedge_attr': 'num_hyperedges',
+        'train_mask': 'num_hyperedges',
+        'split_mask': 'num_hyperedges',
+        'incidence_index': 'num_incidences',
+        'y': 'num_incidences',
+    }
+    batch = batch_of(datas, follow_batch=list(keys))
+    for key, size in keys.items():
+        counts = [getattr(data, size) for data in datas]
+        owner = [i for i, count in enumerate(counts) for _ in range(count)]
+        assert batch[f'{key}_batch'].tolist() == owner
+        assert batch[f'{key}_ptr'].tolist() == [
+            sum(counts[:i]) for i in range(len(counts) + 1)
+        ]
+    check_batch(batch, datas)
+    again = batch.to_data_list()
+    assert list(map(contents, again)) == list(map(contents, datas))
+
+
+def test_exclude_keys() -> None:
+    datas = all_shapes(strings=True)
+    batch = batch_of(datas, exclude_keys=['x', 'node_id'])
+    assert 'x' not in batch
+    assert batch[1].num_nodes == 6
+    assert batch.validate()
+
+
+# Workers write their batches to shared memory.
+@pytest.mark.parametrize('num_workers', [0, 2])
+@pytest.mark.parametrize('strings', [False, True])
+def test_loader(num_workers: int, strings: bool) -> None:
+    datas = all_shapes(strings)
+    loader = DataLoader(
+        datas, batch_size=4, num_workers=num_workers, follow_batch=['y']
+    )
+    batches: list[Any] = list(loader)
+    assert len(batches) == 3
+    for i, batch in enumerate(batches):
+        part = datas[4 * i : 4 * i + 4]
+        check_batch(batch, part)
+        assert list(map(contents, batch.to_data_list())) == list(map(contents, part))
+
+
+# Datasets on disk ################################################################
+
+
+def load(path: Path) -> InMemoryDataset:
+    dataset = InMemoryDataset()
+    dataset.load(str(path))
+    return dataset
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_dataset_of_several(tmp_path: Path, strings: bool) -> None:
+    datas = all_shapes(strings)
+    expected = list(map(contents, datas))
+    InMemoryDataset.save(datas, str(tmp_path / 'data.pt'))
+    dataset = load(tmp_path / 'data.pt')
+    assert len(dataset) == len(datas)
+    for _ in range(2):  # the second time from the cache
+        assert list(map(contents, dataset)) == expected
+    assert {type(data) for data in dataset} == {AnchorData}
+    assert list(map(contents, dataset[2:5])) == expected[2:5]
+    assert list(map(contents, dataset[[7, 0, 7]])) == [
+        expected[7],
+        expected[0],
+        expected[7],
+    ]
+    chosen = torch.arange(len(datas)) % 2 == 1
+    assert list(map(contents, dataset[chosen])) == expected[1::2]
+    assert list(map(contents, dataset.copy([3, 1]))) == [expected[3], expected[1]]
+    items: list[Any] = list(dataset)
+    check_batch(batch_of(items), datas)
+    part: Any = dataset[3:6]
+    batch: Any = next(iter(DataLoader(part, batch_size=3)))
+    check_batch(batch, datas[3:6])
+
+
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_dataset_of_one(tmp_path: Path, shape: str, strings: bool) -> None:
+    data = build(shape, strings)
+    InMemoryDataset.save([data], str(tmp_path / 'data.pt'))
+    dataset = load(tmp_path / 'data.pt')
+    assert len(dataset) == 1
+    assert type(dataset[0]) is AnchorData
+    assert contents(dataset[0]) == contents(data)
+
+
+@pytest.mark.parametrize('count', [1, 3])
+def test_saved_files_hold_no_code(tmp_path: Path, count: int) -> None:
+    datas = all_shapes(strings=True)[:count]
+    InMemoryDataset.save(datas, str(tmp_path / 'data.pt'))
+    stored, slices, cls = torch.load(tmp_path / 'data.pt', weights_only=True)
+    assert cls is AnchorData
+    assert (slices is None) == (count == 1)
+    assert stored['hyperedge_index'].size(1) == sum(d.num_incidences for d in datas)
+
+
+# Checks ##########################################################################
+
+
+def valid() -> AnchorData:
+    return decorate(to_data([[0, 1, 2], [1, 2]], 3), strings=True)
+
+
+Change = Callable[[AnchorData], None]
+
+
+def setting(**values: Any) -> Change:
+    def change(data: AnchorData) -> None:
+        for key, value in values.items():
+            setattr(data, key, value)
+
+    return change
+
+
+def entry(row: int, column: int, value: int) -> Change:
+    def change(data: AnchorData) -> None:
+        data.hyperedge_index[row, column] = value
+
+    return change
+
+
+def without_index(data: AnchorData) -> None:
+    del data.hyperedge_index
+
+
+WIDE = torch.zeros(3, 400)
+WIDE[2, 350] = -torch.inf
+INVALID: list[tuple[Change, str]] = [
+    (without_index, "'hyperedge_index' is missing (got none)"),
+    (
+        setting(hyperedge_index=torch.zeros(3, 5, dtype=torch.long)),
+        "'hyperedge_index' must have the shape [2, num_incidences] (got [3, 5])",
+    ),
+    (
+        setting(hyperedge_index=torch.zeros(2, dtype=torch.long)),
+        "'hyperedge_index' must have the shape [2, num_incidences] (got [2])",
+    ),
+    (
+        setting(hyperedge_index=torch.zeros(2, 5, dtype=torch.int32)),
+        "'hyperedge_index' must hold 64-bit integers (got torch.int32)",
+    ),
+    (
+        entry(0, 3, 3),
+        "'hyperedge_index[0]' must lie in [0, 3), its 'num_nodes' (got 3 in column 3)",
+    ),
+    (
+        entry(0, 1, -1),
+        "'hyperedge_index[0]' must lie in [0, 3), its 'num_nodes' (got -1 in column 1)",
+    ),
+    (
+        entry(1, 4, 2),
+        "'hyperedge_index[1]' must lie in [0, 2), its 'num_hyperedges' "
+        '(got 2 in column 4)',
+    ),
+    (
+        entry(1, 0, -7),
+        "'hyperedge_index[1]' must lie in [0, 2), its 'num_hyperedges' "
+        '(got -7 in column 0)',
+    ),
+    (setting(num_nodes=-1), "'num_nodes' must not be negative (got -1)"),
+    (
+        setting(num_hyperedges=-2, hyperedge_index=torch.empty(2, 0, dtype=torch.long)),
+        "'num_hyperedges' must not be negative (got -2)",
+    ),
+    (
+        entry(1, 0, 1),
+        "'hyperedge_index[1]' must not decrease (got an unsorted row; 'data.sort()' "
+        'sorts it together with the incidence attributes)',
+    ),
+    (
+        setting(x=torch.zeros(2, 3)),
+        "'x' must have one row per node, that is 3 (got 2)",
+    ),
+    (
+        setting(node_index=torch.tensor(3)),
+        "'node_index' must have one row per node, that is 3 (got 0)",
+    ),
+    (
+        setting(node_count=3),
+        "'node_count' must have one row per node, that is 3 (got 0)",
+    ),
+    (
+        setting(node_id=['a', 'b']),
+        "'node_id' must have one row per node, that is 3 (got 2)",
+    ),
+    (
+        setting(node_weight=np.zeros(4)),
+        "'node_weight' must have one row per node, that is 3 (got 4)",
+    ),
+    (
+        setting(hyperedge_attr=torch.zeros(3, 1)),
+        "'hyperedge_attr' must have one row per hyperedge, that is 2 (got 3)",
+    ),
+    (
+        setting(hyperedge_id=[]),
+        "'hyperedge_id' must have one row per hyperedge, that is 2 (got 0)",
+    ),
+    (
+        setting(val_mask=torch.zeros(5, dtype=torch.bool)),
+        "'val_mask' must have one row per hyperedge, that is 2 (got 5)",
+    ),
+    (
+        setting(split_mask=torch.zeros(5, 2, dtype=torch.bool)),
+        "'split_mask' must have one row per hyperedge, that is 2 (got 5)",
+    ),
+    (
+        setting(y=torch.zeros(2, dtype=torch.bool)),
+        "'y' must have one row per incidence, that is 5 (got 2)",
+    ),
+    (
+        setting(role=torch.zeros(6)),
+        "'role' must have one row per incidence, that is 5 (got 6)",
+    ),
+    (
+        setting(incidence_attr=torch.zeros(4, 5)),
+        "'incidence_attr' must have one row per incidence, that is 5 (got 4)",
+    ),
+    (
+        setting(x=torch.tensor([0.0, torch.nan, torch.inf])),
+        "'x' must be finite (got nan in row 1)",
+    ),
+    (setting(x=WIDE), "'x' must be finite (got -inf in row 2)"),
+    (
+        setting(hyperedge_attr=torch.full((2, 2, 2), torch.inf)),
+        "'hyperedge_attr' must be finite (got inf in row 0)",
+    ),
+    (
+        setting(y=torch.tensor([1, 0, 0, 0, 1])),
+        "'y' must hold booleans (got torch.int64)",
+    ),
+    (
+        setting(train_mask=torch.zeros(2)),
+        "'train_mask' must hold booleans (got torch.float32)",
+    ),
+    (
+        setting(train_mask=[True, False]),
+        "'train_mask' must hold booleans (got <class 'list'>)",
+    ),
+    (
+        setting(node_mask=torch.zeros(3, dtype=torch.uint8)),
+        "'node_mask' must hold booleans (got torch.uint8)",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'), INVALID, ids=[message for _, message in INVALID]
+)
+def test_validate_names_what_is_wrong(change: Change, message: str) -> None:
+    data = valid()
+    assert data.validate()
+    change(data)
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        data.validate()
+    assert str(caught.value) == message
+    assert data.validate(raise_on_error=False) is False
+
+
+@SETTINGS
+@given(st.lists(hypergraphs(), min_size=1, max_size=3), st.booleans())
+def test_validate_accepts_all_that_is_right(
+    datas: list[AnchorData], strings: bool
+) -> None:
+    for data in datas:
+        assert decorate(data, strings).validate()
+    assert batch_of(datas).validate()
+
+
+def test_validate_finds_wrong_rows_in_batch() -> None:
+    batch = batch_of([valid(), valid()])
+    batch.node_id = [['a', 'b', 'c'], ['a', 'b']]
+    with pytest.raises(ValueError, match=r"^'node_id' .* that is 6 \(got 5\)$"):
+        batch.validate()
+
+
+# Order ###########################################################################
+
+
+@SETTINGS
+@given(hypergraphs(), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+def test_sort_against_python(
+    data: AnchorData, strings: bool, sort_by_row: bool, random: Any
+) -> None:
+    decorate(data, strings)
+    order = list(range(data.num_incidences))
+    random.shuffle(order)
+    shuffled = copy.copy(data)
+    index = torch.tensor(order, dtype=torch.long)
+    shuffled.hyperedge_index = data.hyperedge_index[:, index]
+    shuffled.y = data['y'][index]
+    shuffled.incidence_attr = data['incidence_attr'][index]
+    if strings:
+        shuffled.incidence_note = [data['incidence_note'][i] for i in order]
+    before = contents(shuffled)
+    out = shuffled.sort(sort_by_row=sort_by_row)
+    assert contents(shuffled) == before
+
+    pairs = shuffled.hyperedge_index.t().tolist()
+    place = sorted(
+        range(len(order)),
+        key=lambda i: (pairs[i][1], pairs[i][0] if sort_by_row else 0),
+    )
+    assert out.hyperedge_index.t().tolist() == [pairs[i] for i in place]
+    for key in ('y', 'incidence_attr', 'incidence_index', 'role'):
+        rows = shuffled[key].tolist()
+        assert out[key].tolist() == [rows[i] for i in place], key
+    if strings:
+        notes = shuffled['incidence_note']
+        assert out['incidence_note'] == [notes[i] for i in place]
+    for key in ('x', 'node_id', 'hyperedge_id', 'hyperedge_attr', 'split_mask'):
+        assert contents(out)[key] == before[key], key
+    assert out.validate()
+
+
+# Parts ###########################################################################
+
+
+def slow_subgraph(
+    data: AnchorData, mask: list[bool], relabel_nodes: bool
+) -> dict[str, Any]:
+    """The contents of the hypergraph of some hyperedges, entry by entry."""
+    pairs = data.hyperedge_index.t().tolist()
+    hyperedges = [e for e in range(data.num_hyperedges) if mask[e]]
+    incidences = [i for i, (_, e) in enumerate(pairs) if mask[e]]
+    nodes = list(range(int(data.num_nodes or 0)))
+    if relabel_nodes:
+        nodes = sorted({pairs[i][0] for i in incidences})
+    rows = {'node': nodes, 'hyperedge': hyperedges, 'incidence': incidences}
+    out = {}
+    for key, value in contents(data).items():
+        level = data.level(key)
+        if level is None:
+            out[key] = value
+        elif isinstance(value, list):
+            out[key] = [value[i] for i in rows[level]]
+        else:
+            dtype, size, entries = value
+            out[key] = (
+                dtype,
+                [len(rows[level]), *size[1:]],
+                [entries[i] for i in rows[level]],
+            )
+    index = [
+        [nodes.index(pairs[i][0]) for i in incidences],
+        [hyperedges.index(pairs[i][1]) for i in incidences],
+    ]
+    return out | {
+        'hyperedge_index': (torch.long, [2, len(incidences)], index),
+        'num_nodes': len(nodes),
+        'num_hyperedges': len(hyperedges),
+    }
+
+
+@SETTINGS
+@given(hypergraphs(), st.booleans(), st.booleans(), st.data())
+def test_hyperedge_subgraph_against_loops(
+    data: AnchorData, strings: bool, relabel_nodes: bool, draw: st.DataObject
+) -> None:
+    decorate(data, strings)
+    mask = draw.draw(
+        st.lists(
+            st.booleans(), min_size=data.num_hyperedges, max_size=data.num_hyperedges
+        )
+    )
+    before = contents(data)
+    out = data.hyperedge_subgraph(
+        torch.tensor(mask, dtype=torch.bool), relabel_nodes=relabel_nodes
+    )
+    assert contents(out) == slow_subgraph(data, mask, relabel_nodes)
+    assert contents(data) == before
+    assert out.validate()
+    assert type(out) is AnchorData
+
+
+def test_hyperedge_subgraph_on_device(device: torch.device) -> None:
+    data = valid()
+    mask = torch.tensor([False, True])
+    expected = contents(data.hyperedge_subgraph(mask, relabel_nodes=True))
+    out = data.to(device).hyperedge_subgraph(mask.to(device), relabel_nodes=True)
+    assert out.hyperedge_index.device.type == device.type
+    assert contents(out) == expected
+    assert out['node_id'] == ['n1', 'n2']
+
+
+@pytest.mark.parametrize(
+    ('mask', 'got'),
+    [
+        (torch.tensor([0, 1]), 'torch.int64 of shape [2]'),
+        (torch.tensor([True]), 'torch.bool of shape [1]'),
+        (torch.ones(2, 1, dtype=torch.bool), 'torch.bool of shape [2, 1]'),
+    ],
+)
+def test_hyperedge_subgraph_refuses_other_masks(mask: Tensor, got: str) -> None:
+    with pytest.raises(ValueError, match='booleans') as caught:
+        valid().hyperedge_subgraph(mask)
+    assert str(caught.value) == (
+        f"'mask' must hold 2 booleans, one per hyperedge (got {got})"
+    )
+
+
+def test_hyperedge_subgraph_refuses_batch() -> None:
+    batch = batch_of([valid(), valid()])
+    with pytest.raises(ValueError, match='takes one hypergraph') as caught:
+        batch.hyperedge_subgraph(torch.ones(4, dtype=torch.bool))
+    assert str(caught.value) == (
+        "'hyperedge_subgraph' takes one hypergraph (got a batch; use "
+        "'batch.to_data_list()')"
+    )
+
+
+# Views ###########################################################################
+
+
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_to_bipartite(shape: str, strings: bool) -> None:
+    data = build(shape, strings)
+    source = contents(data)
+    out: Any = data.to_bipartite()
+    assert out.node_types == ['node', 'hyperedge']
+    assert out.edge_types == [('node', 'in', 'hyperedge')]
+    assert out['node'].num_nodes == data.num_nodes
+    assert out['hyperedge'].num_nodes == data.num_hyperedges
+    store = {
+        'node': out['node'],
+        'hyperedge': out['hyperedge'],
+        'incidence': out['node', 'in', 'hyperedge'],
+    }
+    names = {'hyperedge_attr': 'x', 'incidence_attr': 'edge_attr'}
+    assert store['incidence'].edge_index.tolist() == data.hyperedge_index.tolist()
+    seen = {
+        (level, key): (value.dtype, list(value.size()), value.tolist())
+        if isinstance(value, Tensor)
+        else value
+        for level, part in store.items()
+        for key, value in part.items()
+        if key not in ('num_nodes', 'edge_index')
+    }
+    assert seen == {
+        (level, names.get(key, key)): value
+        for key, value in source.items()
+        if (level := data.level(key)) is not None
+    }
+    assert out.title == data['title']
+    assert out.graph_attr.tolist() == data['graph_attr'].tolist()
+    assert out.validate()
+
+
+def test_bipartite_reverses() -> None:
+    out: Any = transforms.ToUndirected()(valid().to_bipartite())
+    assert out['hyperedge', 'rev_in', 'node'].edge_index.tolist() == [
+        [0, 0, 0, 1, 1],
+        [0, 1, 2, 1, 2],
+    ]
+
+
+def test_repr() -> None:
+    data = to_data([[0, 1, 2], [1, 2], []], 5, [[0], [1], []])
+    data.node_id = list('abcde')
+    data.x = torch.zeros(5, 2)
+    assert repr(data) == (
+        'AnchorData(num_nodes=5, num_hyperedges=3, num_incidences=5, y=[5], '
+        'node_id=[5], x=[5, 2])'
+    )
+    assert repr(batch_of([data, data])) == (
+        'AnchorDataBatch(num_nodes=10, num_hyperedges=6, num_incidences=10, y=[10], '
+        'node_id=[2], x=[10, 2], batch=[10], ptr=[3])'
+    )
+
+
+# Transforms of PyG for plain graphs ##############################################
+
+
+@pytest.mark.parametrize(
+    'transform',
+    [
+        transforms.ToUndirected(),
+        transforms.AddSelfLoops(),
+        transforms.AddRemainingSelfLoops(),
+        transforms.RemoveSelfLoops(),
+        transforms.ToSparseTensor(),
+    ],
+    ids=lambda transform: type(transform).__name__,
+)
+def test_graph_transform_leaves_it_alone(transform: transforms.BaseTransform) -> None:
+    data = valid()
+    out = transform(data)
+    assert contents(out) == contents(valid())
+
+
+@pytest.mark.parametrize(
+    'transform',
+    [
+        transforms.GCNNorm(),
+        transforms.GDC(),
+        transforms.LargestConnectedComponents(),
+        transforms.LineGraph(),
+        transforms.LocalDegreeProfile(),
+        transforms.OneHotDegree(3),
+        transforms.RandomLinkSplit(),
+        transforms.RemoveDuplicatedEdges(),
+        transforms.TwoHop(),
+        transforms.VirtualNode(),
+    ],
+    ids=lambda transform: type(transform).__name__,
+)
+def test_graph_transform_fails(transform: transforms.BaseTransform) -> None:
+    with pytest.raises((AssertionError, AttributeError)):
+        transform(valid())
+
+
+@pytest.mark.parametrize(
+    'transform',
+    [
+        transforms.RemoveIsolatedNodes(),
+        transforms.RandomNodeSplit(num_val=1, num_test=1),
+    ],
+    ids=lambda transform: type(transform).__name__,
+)
+def test_graph_transform_that_harms_is_found_out(
+    transform: transforms.BaseTransform,
+) -> None:
+    data: Any = transform(to_data([[0, 1, 2], [1, 2]], 3, [[0], [1]]))
+    assert data.validate(raise_on_error=False) is False

@@ -1,0 +1,587 @@
+import copy
+import json
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch
+
+from tests.io.strategies import ODD_VALUES, described_hypergraphs, outcome, plain
+from tests.strategies import SETTINGS, one_line_error, to_data, to_groups
+from tgx_anchor.data import AnchorData
+from tgx_anchor.io import read_hif, write_hif
+
+ID = {'type': ['string', 'integer']}
+
+
+def closed(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {
+        'type': 'object',
+        'properties': properties,
+        'required': required,
+        'additionalProperties': False,
+    }
+
+
+def list_of(required: list[str], **properties: Any) -> dict[str, Any]:
+    record = closed(
+        required, weight={'type': 'number'}, attrs={'type': 'object'}, **properties
+    )
+    return {'type': 'array', 'items': record}
+
+
+# What version 0.1.0 of the standard says.
+SCHEMA = closed(
+    ['incidences'],
+    **{'network-type': {'enum': ['undirected', 'directed', 'asc']}},
+    metadata={'type': 'object'},
+    nodes=list_of(['node'], node=ID),
+    edges=list_of(['edge'], edge=ID),
+    incidences=list_of(
+        ['edge', 'node'], edge=ID, node=ID, direction={'enum': ['head', 'tail']}
+    ),
+)
+
+
+def document() -> dict[str, Any]:
+    return {
+        'network-type': 'undirected',
+        'metadata': {'name': 'mails', 'tgx_anchor': {'feature_names': {'x': ['age']}}},
+        'nodes': [
+            {'node': 'ann', 'attrs': {'x': [1]}},
+            {'node': 'dan', 'weight': 2.5, 'attrs': {'x': [2.5]}},
+            {'node': 'bob', 'attrs': {'x': [-3]}},
+        ],
+        'edges': [
+            {'edge': 9, 'attrs': {'train_mask': True, 'val_mask': [True, False]}},
+            {'edge': 4, 'attrs': {'train_mask': False, 'val_mask': [False, False]}},
+        ],
+        'incidences': [
+            {'edge': 4, 'node': 'bob', 'attrs': {'is_anchor': False, 'role': 'to'}},
+            {'edge': 9, 'node': 'bob', 'attrs': {'role': 'cc'}},
+            {'edge': 4, 'node': 'ann', 'attrs': {'is_anchor': True, 'role': 'to'}},
+        ],
+    }
+
+
+def test_read_hif() -> None:
+    data = read_hif(document())
+    data.validate()
+    assert data.node_id == ['ann', 'dan', 'bob']
+    assert data.hyperedge_id.tolist() == [9, 4]
+    assert to_groups(data) == [[2], [2, 0]]
+    assert data['y'].tolist() == [False, False, True]
+    assert data.role.tolist() == [0, 1, 1]
+    assert data.role_names == ['cc', 'to']
+    assert data['x'].tolist() == [[1.0], [2.5], [-3.0]]
+    assert data.feature_names == {'x': ['age']}
+    assert data.train_mask.tolist() == [True, False]
+    assert data.val_mask.tolist() == [[True, False], [False, False]]
+    assert data.node_weight.tolist() == [1.0, 2.5, 1.0]
+    assert 'hyperedge_weight' not in data
+
+
+def test_read_hif_of_incidences_alone() -> None:
+    incidences = [{'edge': e, 'node': v} for e, v in [('b', 3), ('a', 3), ('b', 1)]]
+    data = read_hif({'incidences': incidences})
+    assert data.node_id.tolist() == [3, 1]
+    assert data.hyperedge_id == ['b', 'a']
+    assert to_groups(data) == [[0, 1], [0]]
+    assert not data.known_mask.any()
+
+
+def test_read_hif_of_nothing() -> None:
+    data = read_hif({'incidences': []})
+    assert (data.num_nodes, data.num_hyperedges, data.num_incidences) == (0, 0, 0)
+    assert data.validate()
+
+
+def test_read_hif_keeps_listed_order_before_the_others() -> None:
+    data = read_hif(
+        {
+            'nodes': [{'node': 5}],
+            'edges': [{'edge': 'last'}, {'edge': 'empty'}],
+            'incidences': [{'edge': 'new', 'node': 7}, {'edge': 'last', 'node': 5}],
+        }
+    )
+    assert data.node_id.tolist() == [5, 7]
+    assert data.hyperedge_id == ['last', 'empty', 'new']
+    assert to_groups(data) == [[0], [], [1]]
+
+
+def test_read_hif_with_several_anchors() -> None:
+    several = document()
+    several['incidences'][0]['attrs']['is_anchor'] = True
+    with one_line_error('group 4', 'at most 1', 'got 2', 'incidences[2]'):
+        read_hif(several)
+    assert read_hif(several, max_anchors=2)['y'].tolist() == [False, True, True]
+    assert AnchorData.from_hif(several, max_anchors=None)['y'].sum() == 2
+
+
+def test_read_hif_says_what_it_does_not_read() -> None:
+    other = document()
+    other['nodes'][0]['attrs']['name'] = 'Ann'
+    other['edges'][1]['attrs'].update(date=3, known_mask=True, node_mask=1, _mask=1)
+    other['incidences'][1]['attrs']['train_mask'] = True
+    with pytest.warns(UserWarning, match='are not read') as seen:
+        data = read_hif(other)
+    assert [str(warning.message) for warning in seen] == [
+        f'the attributes {unread} are not read'
+        for unread in (
+            "'name' of the nodes",
+            "'date', 'known_mask', 'node_mask', '_mask' of the edges",
+            "'train_mask' of the incidences",
+        )
+    ]
+    assert {warning.filename for warning in seen} == {__file__}
+    assert plain(data) == plain(read_hif(document()))
+
+
+def change(path: str, value: Any) -> dict[str, Any]:
+    """The document with another value at a path, or without one for `...`."""
+    out: Any = document()
+    part: Any = out
+    *way, last = (int(k) if k.isdigit() else k for k in path.split('/'))
+    for key in way:
+        part = part[key]
+    if value is ...:
+        del part[last]
+    else:
+        part[last] = value
+    return dict(out)
+
+
+@pytest.mark.parametrize(
+    ('path', 'value', 'names'),
+    [
+        (
+            'network-type',
+            'directed',
+            ["'network-type'", 'undirected', "got 'directed'"],
+        ),
+        ('network-type', 'asc', ["'network-type'", "got 'asc'"]),
+        ('network-type', None, ["'network-type'", 'None']),
+        ('network-type', [], ["'network-type'", '[]']),
+        ('metadata', [], ["'metadata'", 'object']),
+        ('metadata/tgx_anchor', 3, ["'metadata.tgx_anchor'", 'object', 'got 3']),
+        ('metadata/tgx_anchor/other', 3, ["'metadata.tgx_anchor'", "'role_names'"]),
+        ('metadata/tgx_anchor/feature_names', [], ["'feature_names'", 'object']),
+        ('metadata/tgx_anchor/feature_names/x', ['a', 'b'], ['1 names', 'got 2']),
+        ('metadata/tgx_anchor/feature_names/x', [3], ["'feature_names.x'", 'strings']),
+        ('metadata/tgx_anchor/feature_names/y', ['a'], ["'feature_names'", "'y'"]),
+        ('metadata/tgx_anchor/role_names', ['to'], ["'role'", "'cc' in incidences[1]"]),
+        ('metadata/tgx_anchor/role_names', ['a', 'a'], ["'role_names'", 'distinct']),
+        ('metadata/tgx_anchor/role_names', 'ab', ["'role_names'", 'list']),
+        ('hyperedges', [], ["'source'", "'edges'", "'hyperedges'"]),
+        ('incidences', ..., ["'source'", "'incidences'"]),
+        ('incidences', {}, ["'incidences'", 'list']),
+        ('nodes', None, ["'nodes'", 'list']),
+        ('nodes/1', 'dan', ["'nodes[1]'", 'object', "'dan'"]),
+        ('nodes/1/node', ..., ["'nodes[1]'", "'node'", "'weight'"]),
+        ('nodes/1/name', 'dan', ["'nodes[1]'", "'name'"]),
+        ('nodes/1/node', 'ann', ["'nodes'", "'ann' again in nodes[1]"]),
+        ('nodes/1/node', '', ["'node'", 'nodes[1]']),
+        ('nodes/1/node', 3, ["'node'", '3 in nodes[1]', "'ann' in nodes[0]"]),
+        ('nodes/1/node', None, ["'node'", 'None in nodes[1]']),
+        ('nodes/1/weight', 'heavy', ["'weight'", "'heavy' in nodes[1]"]),
+        ('nodes/1/weight', True, ["'weight'", 'True in nodes[1]']),
+        ('nodes/1/weight', None, ["'weight'", 'None in nodes[1]']),
+        ('nodes/1/attrs', [], ["'nodes[1].attrs'", 'object']),
+        ('nodes/1/attrs', {}, ["'x'", 'all nodes', 'nodes[1]']),
+        ('nodes/1/attrs', {3: 4}, ["'nodes[1].attrs'", 'strings', 'got 3']),
+        ('nodes/1/attrs/x', 3, ["'x'", 'list', 'got 3 in nodes[1]']),
+        ('nodes/1/attrs/x', [1, 2], ["'x'", 'length', 'got 2 in nodes[1]']),
+        ('nodes/1/attrs/x', ['1'], ["'x'", "'1' in nodes[1]"]),
+        ('nodes/1/attrs/x', [True], ["'x'", 'True in nodes[1]']),
+        ('nodes/1/attrs/x', [math.nan], ["'x'", 'nan in nodes[1]']),
+        ('nodes/1/attrs/x', [1e39], ["'x'", '32 bits', 'nodes[1]']),
+        ('edges/0', ..., ["'train_mask'", 'edge 9, which has no record']),
+        ('edges/1/attrs/train_mask', 0, ["'train_mask'", 'booleans', 'edges[1]']),
+        ('edges/1/attrs/train_mask', ..., ["'train_mask'", 'edges[1]']),
+        ('edges/1/attrs/val_mask', [True], ["'val_mask'", 'edges[1]']),
+        ('edges/1/attrs/val_mask', True, ["'val_mask'", 'True in edges[1]']),
+        ('edges/0/attrs/val_mask', True, ["'val_mask'", 'in edges[1]']),
+        ('edges/0/edge', 9.0, ["'edge'", '9.0 in edges[0]', 'integers']),
+        ('edges/0/edge', True, ["'edge'", 'True in edges[0]']),
+        ('incidences/1/node', ..., ["'incidences[1]'", "'node'"]),
+        ('incidences/1/node', 7, ["'node'", '7 in incidences[1]']),
+        ('incidences/1/edge', 4, ['group 4', "'bob'", 'incidences[1]']),
+        ('incidences/1/direction', 'head', ["'incidences[1]'", "'direction'", 'head']),
+        ('incidences/1/attrs/is_anchor', 'maybe', ["'is_anchor'", 'incidences[1]']),
+        ('incidences/1/attrs/is_anchor', [], ["'is_anchor'", 'incidences[1]']),
+        ('incidences/1/attrs/role', ..., ["'role'", 'incidences[1]']),
+        ('incidences/1/attrs/role', 3, ["'role'", 'incidences[1]']),
+        ('incidences/1/attrs/role', [], ["'role'", '[] in incidences[1]']),
+    ],
+)
+def test_read_hif_refuses(path: str, value: Any, names: list[str]) -> None:
+    with one_line_error(*names):
+        read_hif(change(path, value))
+
+
+@pytest.mark.parametrize('source', [None, [], 3, b'a.json'])
+def test_read_hif_refuses_other_sources(source: Any) -> None:
+    with one_line_error("'source'", 'object'):
+        read_hif(source)
+
+
+def test_read_hif_refuses_other_limits() -> None:
+    with one_line_error("'max_anchors'"):
+        read_hif(document(), max_anchors=0)
+
+
+@pytest.mark.parametrize(
+    ('text', 'names'),
+    [
+        (b'', ['JSON']),
+        (b'{', ['JSON']),
+        (b'{"incidences": []} x', ['JSON']),
+        (b'[]', ["'source'", 'object']),
+        (b'"a"', ["'source'", 'object']),
+        (b'{"incidences": [], "incidences": []}', ['JSON', 'repeats', 'incidences']),
+        (b'{"incidences": [], "metadata": {"a": NaN}}', ['JSON', 'NaN']),
+        (b'{"incidences": [], "metadata": -Infinity}', ['JSON', '-Infinity']),
+        (b'{"incidences": "\xff"}', ['JSON']),
+        (b'{"incidences": ' + b'[' * 100_000, ['JSON', 'nested']),
+        (b'{"incidences": ' + b'9' * 5_000 + b'}', ['JSON', 'digits']),
+        (b'{"incidences": [{"edge": 1e999, "node": 1}]}', ["'edge'", 'inf']),
+    ],
+)
+def test_read_hif_refuses_text(text: bytes, names: list[str], tmp_path: Path) -> None:
+    path = tmp_path / 'bad.json'
+    path.write_bytes(text)
+    with one_line_error(*names):
+        read_hif(path)
+
+
+def test_read_hif_refuses_folders(tmp_path: Path) -> None:
+    with one_line_error("'source'", 'folder'):
+        read_hif(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_hif(str(tmp_path / 'none.json'))
+
+
+@pytest.mark.parametrize('encoding', ['utf-8', 'utf-8-sig', 'utf-16'])
+def test_read_hif_from_files(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / 'mails.json'
+    path.write_text(json.dumps(document()), encoding=encoding)
+    assert plain(read_hif(path)) == plain(read_hif(document()))
+
+
+# Writing #####################################################################
+
+
+def test_write_hif() -> None:
+    data = to_data([[1, 0], [], [1]], 3, [[0], [], []])
+    data.role = torch.tensor([1, 0, 1])
+    data.hyperedge_attr = torch.tensor([[0.5], [1.5], [2.5]])
+    data.test_mask = torch.tensor([True, False, True])
+    data.incidence_weight = torch.tensor([1, 2, 3])
+    expected = {
+        'network-type': 'undirected',
+        'metadata': {},
+        'nodes': [{'node': 0}, {'node': 1}, {'node': 2}],
+        'edges': [
+            {'edge': 0, 'attrs': {'test_mask': True, 'hyperedge_attr': [0.5]}},
+            {'edge': 1, 'attrs': {'test_mask': False, 'hyperedge_attr': [1.5]}},
+            {'edge': 2, 'attrs': {'test_mask': True, 'hyperedge_attr': [2.5]}},
+        ],
+        'incidences': [
+            {
+                'edge': 0,
+                'node': 1,
+                'weight': 1.0,
+                'attrs': {'is_anchor': False, 'role': 1},
+            },
+            {
+                'edge': 0,
+                'node': 0,
+                'weight': 2.0,
+                'attrs': {'is_anchor': True, 'role': 0},
+            },
+            {'edge': 2, 'node': 1, 'weight': 3.0, 'attrs': {'role': 1}},
+        ],
+    }
+    assert write_hif(data) == expected
+    assert data.to_hif() == expected
+    del data['role']
+    assert 'attrs' not in write_hif(data)['incidences'][2]
+
+
+@given(described_hypergraphs(text=st.text(min_size=1)), st.data())
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_hif_round_trip(tmp_path: Path, data: AnchorData, draw: st.DataObject) -> None:
+    size = data.num_hyperedges
+    if size:
+        shape = draw.draw(st.sampled_from([(size,), (size, 2), (size, 0)]))
+        data.train_mask = torch.rand(shape) < 0.5
+        data.hyperedge_weight = torch.rand(size)
+    path = tmp_path / 'data.json'
+    written = write_hif(data, path)
+    for again in (
+        read_hif(written, max_anchors=None),
+        read_hif(path, max_anchors=None),
+    ):
+        assert plain(again) == plain(data)
+        assert again.num_nodes == data.num_nodes
+        assert torch.equal(again.hyperedge_index, data.hyperedge_index)
+        for key in ('role', 'role_names', 'train_mask', 'hyperedge_weight'):
+            assert (key in again) == (key in data)
+            if key == 'role_names':
+                assert again.get(key) == data.get(key)
+            elif key in data:
+                assert torch.equal(again[key], data[key])
+        assert write_hif(again) == written
+    assert [p.name for p in tmp_path.iterdir()] == ['data.json']
+
+
+@given(described_hypergraphs())
+@SETTINGS
+def test_write_hif_keeps_to_the_standard(data: AnchorData) -> None:
+    jsonschema = pytest.importorskip('jsonschema')
+    jsonschema.validate(json.loads(json.dumps(write_hif(data))), SCHEMA)
+
+
+def test_write_hif_says_what_it_leaves_out() -> None:
+    data = to_data([[0]], 1)
+    data.node_color = torch.tensor([3])
+    with pytest.warns(UserWarning, match="no place for 'node_color'") as seen:
+        write_hif(data)
+    assert [warning.filename for warning in seen] == [__file__]
+
+
+def test_write_hif_refuses() -> None:
+    data = to_data([[0], [0]], 1)
+    batch: Any = Batch.from_data_list([data, data])
+    with one_line_error("'data'", 'batch'):
+        write_hif(batch)
+    data.node_weight = torch.zeros(1, 2)
+    with one_line_error("'node_weight'", 'one column', 'got 2'):
+        write_hif(data)
+    del data['node_weight']
+    data.train_mask = torch.zeros(2, 1, 1, dtype=torch.bool)
+    with one_line_error("'train_mask'", 'dimensions', 'got 3'):
+        write_hif(data)
+
+
+def test_write_hif_replaces_files_whole(tmp_path: Path) -> None:
+    path = tmp_path / 'data.json'
+    write_hif(read_hif(document()), path)
+    before = path.read_bytes()
+    with one_line_error("'hyperedge_index'"):
+        write_hif(to_data([[0, 0]], 1), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# Damage ######################################################################
+
+
+def slow_read(source: Any) -> dict[str, Any]:
+    """Reads a document record by record; any exception means that it is faulty."""
+    assert set(source) <= {'network-type', 'metadata', 'incidences', 'nodes', 'edges'}
+    assert source.get('network-type', 'undirected') == 'undirected'
+    own = source.get('metadata', {}).get('tgx_anchor', {})
+    assert isinstance(source.get('metadata', {}), dict)
+    assert set(own) <= {'role_names', 'feature_names'}
+    assert isinstance(own, dict)
+    incidences = slow_records(source['incidences'], {'edge', 'node'})
+    found: dict[str, dict[Any, Any]] = {}
+    for name, key in (('nodes', 'node'), ('edges', 'edge')):
+        records = slow_records(source.get(name, []), {key})
+        found[name] = {record[key]: record.get('attrs', {}) for record in records}
+        assert len(found[name]) == len(records)
+        for record in incidences:
+            found[name].setdefault(record[key], {})
+        ids = list(found[name]) + [
+            record[key] for record in incidences + records if key in record
+        ]
+        assert {type(value) for value in ids} in ({int}, {str}, set())
+        assert '' not in ids
+        assert all(isinstance(v, str) or -(2**63) <= v < 2**63 for v in ids)
+    nodes, edges = found['nodes'], found['edges']
+    attributes = {}
+    for key, attrs in (
+        ('x', list(nodes.values())),
+        ('hyperedge_attr', list(edges.values())),
+        ('incidence_attr', [record.get('attrs', {}) for record in incidences]),
+    ):
+        if any(key in a for a in attrs):
+            rows = [a[key] for a in attrs]
+            assert len({len(row) for row in rows}) == 1
+            assert all(type(row) in (list, tuple) for row in rows)
+            for row in rows:
+                assert all(slow_number(value) for value in row)
+            attributes[key] = [[float(np.float32(v)) for v in row] for row in rows]
+    masks = {k for a in edges.values() for k in a if k in ('train_mask', 'val_mask')}
+    for key in masks:
+        values = [a[key] for a in edges.values()]
+        shapes = {len(v) if isinstance(v, list | tuple) else None for v in values}
+        assert len(shapes) == 1
+        flat = [w for v in values for w in (v if isinstance(v, list | tuple) else [v])]
+        assert all(isinstance(w, bool) for w in flat)
+    feature_names = own.get('feature_names', {})
+    assert isinstance(feature_names, dict)
+    for key, names in feature_names.items():
+        assert isinstance(names, list)
+        assert len(set(names)) == len(names) == len(attributes[key][0])
+        assert all(isinstance(name, str) for name in names)
+    role_names = own.get('role_names', [])
+    assert isinstance(role_names, list)
+    assert all(isinstance(name, str) for name in role_names)
+    assert len(set(role_names)) == len(role_names)
+    roles = [record.get('attrs', {}).get('role', ...) for record in incidences]
+    if any(role is not ... for role in roles):
+        assert {type(role) for role in roles} in ({int}, {str})
+        assert '' not in roles
+        assert all(isinstance(r, str) or -(2**63) <= r < 2**63 for r in roles)
+        assert 'role_names' not in own or all(role in role_names for role in roles)
+    groups: dict[Any, list[Any]] = {edge: [] for edge in edges}
+    for record, role in zip(incidences, roles, strict=True):
+        flag = record.get('attrs', {}).get('is_anchor')
+        assert flag is None or type(flag) in (bool, int, float, str)
+        assert flag != flag or str(flag).lower() in (
+            *('none', 'true', 'yes', '1', '1.0', 'false', 'no', '0', '0.0', ''),
+        )
+        known = str(flag).lower() in ('true', 'yes', '1', '1.0')
+        member = (record['node'], known, None if role is ... else role)
+        assert member[0] not in [other[0] for other in groups[record['edge']]]
+        groups[record['edge']].append(member)
+    assert all(sum(member[1] for member in group) <= 1 for group in groups.values())
+    return {
+        'nodes': list(nodes),
+        'groups': list(groups.items()),
+        'attributes': attributes,
+        'feature_names': feature_names,
+    }
+
+
+def slow_records(records: Any, required: set[str]) -> list[dict[str, Any]]:
+    assert isinstance(records, list | tuple)
+    for record in records:
+        assert isinstance(record, dict)
+        assert required <= set(record) <= required | {'weight', 'attrs'}
+        assert slow_number(record.get('weight', 1))
+        assert isinstance(record.get('attrs', {}), dict)
+        assert all(isinstance(key, str) for key in record.get('attrs', {}))
+    return list(records)
+
+
+def slow_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e38
+
+
+def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    keys = range(len(value)) if isinstance(value, list) else value
+    found = [way] if way else []
+    if isinstance(value, list | dict):
+        for key in keys:
+            found += paths(value[key], (*way, key))
+    return found
+
+
+JSON_VALUES = [v for v in ODD_VALUES if type(v) in (int, float, str, bool, list, dict)]
+KEYS = st.sampled_from(
+    ['node', 'edge', 'attrs', 'role', 'x', 'weight', 'incidence_attr']
+)
+
+
+@st.composite
+def damaged_documents(draw: st.DrawFn) -> Any:
+    out: Any = document()
+    for _ in range(draw(st.integers(0, 3))):
+        way = draw(st.sampled_from(paths(out) or [()]))
+        if not way:
+            break
+        part = out
+        for key in way[:-1]:
+            part = part[key]
+        action = draw(st.integers(0, 6))
+        if action == 0:
+            del part[way[-1]]
+        elif action == 1 and isinstance(part, list):
+            part.append(copy.deepcopy(part[way[-1]]))
+        elif action == 1 and isinstance(part, dict):
+            part[draw(KEYS)] = copy.deepcopy(part[way[-1]])
+        else:
+            source = draw(st.sampled_from(paths(out)))
+            other = out
+            for key in source:
+                other = other[key]
+            value = draw(st.sampled_from([*JSON_VALUES, other, None]))
+            part[way[-1]] = copy.deepcopy(value)
+    return out
+
+
+@given(damaged_documents())
+@settings(max_examples=300, deadline=None)
+@pytest.mark.filterwarnings('ignore:the attributes')
+def test_read_hif_is_right_or_refuses(source: Any) -> None:
+    data = outcome(lambda: read_hif(source))
+    try:
+        expected = slow_read(source)
+    except (AssertionError, TypeError, KeyError, AttributeError, IndexError):
+        expected = None
+    assert (None if data is None else plain(data)) == expected
+    assert data is None or data.validate()
+
+
+@pytest.mark.filterwarnings('ignore:the attributes')
+@pytest.mark.parametrize('way', paths(document()), ids=str)
+def test_read_hif_refuses_nonsense(way: tuple[Any, ...]) -> None:
+    for value in ODD_VALUES:
+        source = document()
+        part: Any = source
+        for key in way[:-1]:
+            part = part[key]
+        part[way[-1]] = value
+        data = outcome(partial(read_hif, source))
+        assert data is None or data.validate()
+
+
+@st.composite
+def damaged_texts(draw: st.DrawFn) -> bytes:
+    text = json.dumps(document()).encode()
+    pieces = [
+        b'"',
+        b',',
+        b'{',
+        b'}',
+        b'[',
+        b']',
+        b'null',
+        b'NaN',
+        b'1e999',
+        b'\xff',
+        b'\0',
+    ]
+    for _ in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(text)))
+        stop = start + draw(st.integers(0, 3))
+        text = text[:start] + draw(st.sampled_from([b'', *pieces])) + text[stop:]
+    return text
+
+
+@given(damaged_texts() | st.binary())
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@pytest.mark.filterwarnings('ignore:the attributes')
+def test_read_hif_text_is_right_or_refuses(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / 'damaged.json'
+    path.write_bytes(text)
+    data = outcome(lambda: read_hif(path))
+    if data is not None:
+        assert plain(data) == slow_read(json.loads(text))

@@ -1,0 +1,862 @@
+import csv
+import gzip
+import io
+import math
+import re
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from tests.io.strategies import (
+    NAMES,
+    ODD_VALUES,
+    Plain,
+    described_hypergraphs,
+    outcome,
+    plain,
+)
+from tests.strategies import SETTINGS, one_line_error, to_data, to_groups
+from tgx_anchor.data import AnchorData
+from tgx_anchor.io import incidence, read_incidence, write_incidence
+
+SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.parquet']
+FILE_SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def table() -> dict[str, Any]:
+    return {
+        'group': ['m2', 'm1', 'm2', 'm1', 'm3'],
+        'member': ['bob', 'ann', 'ann', 'cat', 'cat'],
+        'is_anchor': [True, None, False, False, None],
+    }
+
+
+def mails() -> Plain:
+    return {
+        'nodes': ['bob', 'ann', 'cat'],
+        'groups': [
+            ('m2', [('bob', True, None), ('ann', False, None)]),
+            ('m1', [('ann', False, None), ('cat', False, None)]),
+            ('m3', [('cat', False, None)]),
+        ],
+        'attributes': {},
+        'feature_names': {},
+    }
+
+
+# What is read ################################################################
+
+
+def test_read_incidence() -> None:
+    data = read_incidence(table())
+    assert plain(data) == mails()
+    assert to_groups(data) == [[0, 1], [1, 2], [2]]
+    assert data['y'].tolist() == [True, False, False, False, False]
+    assert data.known_mask.tolist() == [True, False, False]
+    assert data.node_id == ['bob', 'ann', 'cat']
+    assert data.hyperedge_id == ['m2', 'm1', 'm3']
+    assert 'role' not in data
+    assert plain(AnchorData.from_incidence(table())) == mails()
+
+
+def test_read_incidence_keeps_the_order_of_rows_in_each_group() -> None:
+    data = read_incidence({'group': [5, 9, 5, 9, 5], 'member': [3, 3, 1, 0, 2]})
+    assert data.hyperedge_id.tolist() == [5, 9]
+    assert data.node_id.tolist() == [3, 1, 0, 2]
+    assert to_groups(data) == [[0, 1, 3], [0, 2]]
+    assert data.node_id.dtype == data.hyperedge_id.dtype == torch.long
+
+
+def test_read_incidence_of_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / 'empty.csv'
+    path.write_text('group,member,is_anchor,node_age\n')
+    sources: list[Any] = [{'group': [], 'member': []}, path]
+    for source in sources:
+        data = read_incidence(source)
+        assert (data.num_nodes, data.num_hyperedges, data.num_incidences) == (0, 0, 0)
+        assert data.validate()
+        assert len(data.node_id) == len(data.hyperedge_id) == 0
+    assert data['x'].size() == (0, 1)
+
+
+def spellings() -> list[Any]:
+    frame = pd.DataFrame(table())
+    columns = table()
+    return [
+        frame,
+        frame.astype({'group': 'category', 'is_anchor': 'boolean'}),
+        frame.astype({'group': 'string', 'member': object, 'is_anchor': 'float32'}),
+        frame.set_index(pd.Index([9, 9, 9, 9, 9])),
+        dict(frame),
+        {name: tuple(column) for name, column in columns.items()},
+        {**columns, 'is_anchor': torch.tensor([1, 0, 0, 0, 0])},
+        {**columns, 'is_anchor': torch.tensor([1, torch.nan, 0, 0, 0]).bfloat16()},
+        {**columns, 'is_anchor': np.array(columns['is_anchor'])},
+        {**columns, 'is_anchor': np.ma.masked_equal([1, 9, 0, 0, 0], 9)},
+        {**columns, 'is_anchor': ['YES', '', ' no', '0.0', math.nan]},
+        {**columns, 'is_anchor': [1.0, pd.NA, 'False', np.bool_(False), 0]},
+        {**columns, 'member': np.array(columns['member'])},
+        {**columns, '': range(5), 'Unnamed: 0': range(5)},
+    ]
+
+
+@pytest.mark.parametrize('number', range(len(spellings())))
+def test_read_incidence_takes_all_kinds_of_columns(number: int) -> None:
+    assert plain(read_incidence(spellings()[number])) == mails()
+
+
+@pytest.mark.parametrize(
+    'column',
+    [
+        [7, -1, 7],
+        (7, -1, 7),
+        np.array([7, -1, 7], dtype='>i2'),
+        np.array([7, -1, 7], dtype=object),
+        torch.tensor([7, -1, 7], dtype=torch.int8),
+        pd.Series([7, -1, 7], dtype='Int64'),
+        [np.int64(7), -1, np.uint8(7)],
+    ],
+)
+def test_read_incidence_takes_all_kinds_of_integers(column: Any) -> None:
+    data = read_incidence({'group': [0, 0, 1], 'member': column})
+    assert data.node_id.tolist() == [7, -1]
+    assert to_groups(data) == [[0, 1], [0]]
+
+
+@pytest.mark.parametrize('suffix', SUFFIXES)
+def test_read_incidence_from_files(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f'mails{suffix.upper()}'
+    frame = pd.DataFrame(table())
+    if suffix == '.parquet':
+        frame.set_index(pd.Index([3, 1, 4, 1, 5])).to_parquet(path)
+    else:
+        separator = '\t' if suffix.startswith('.tsv') else ','
+        text = frame.to_csv(sep=separator).encode('utf-8-sig')
+        path.write_bytes(gzip.compress(text) if suffix.endswith('gz') else text)
+    assert plain(read_incidence(path)) == mails()
+    assert plain(read_incidence(str(path))) == mails()
+
+
+@pytest.mark.parametrize(
+    ('texts', 'expected'),
+    [
+        (['7', '-12', '0'], [7, -12, 0]),
+        (['9223372036854775807', '-9223372036854775808'], [2**63 - 1, -(2**63)]),
+        (['9223372036854775808', '1'], None),
+        (['7', 'a'], None),
+        (['007', '8'], None),
+        (['-0', '1'], None),
+        (['+1', '2'], None),
+        ([' 1', '2'], None),
+        (['1_000', '2'], None),
+        (['1.0', '2'], None),
+        (['٣', '2'], None),
+        (['9' * 5000, '1'], None),
+    ],
+)
+def test_read_incidence_decides_by_the_whole_column(
+    texts: list[str], expected: list[int] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / 'ids.csv'
+    path.write_text('group,member\n' + ''.join(f'x,{text}\n' for text in texts))
+    data = read_incidence(path)
+    assert data.hyperedge_id == ['x']
+    if expected is None:
+        assert data.node_id == texts
+    else:
+        assert data.node_id.tolist() == expected
+
+
+@pytest.mark.parametrize('rows', [1, 2, 3, 7])
+def test_read_incidence_in_chunks(
+    rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / 'mails.csv'
+    path.write_text(
+        'group,member,is_anchor,incidence_n\n'
+        'm2,bob,1,0\n\nm1,ann,,1\nm2,ann,0,2\n\n\nm1,cat,0,3\nm3,cat,,4\n'
+    )
+    monkeypatch.setattr(incidence, 'CHUNK_ROWS', rows)
+    data = read_incidence(path)
+    assert data.incidence_attr.view(-1).tolist() == [0, 2, 1, 3, 4]
+    assert plain(data)['groups'] == mails()['groups']
+
+
+def test_read_incidence_with_other_names() -> None:
+    renamed = {'mail': [0, 0], 'person': [1, 2], 'sender': [1, 0], 'field': ['a', 'b']}
+    data = read_incidence(
+        renamed, group='mail', member='person', is_anchor='sender', role='field'
+    )
+    assert data['y'].tolist() == [True, False]
+    assert data.role_names == ['a', 'b']
+    with one_line_error("'no_such'", "'is_anchor'", "'mail', 'person'"):
+        read_incidence(renamed, group='mail', member='person', is_anchor='no_such')
+
+
+def test_read_incidence_with_several_anchors() -> None:
+    columns = {**table(), 'is_anchor': [1, 0, 1, 0, 1]}
+    for limit in (2, None):
+        data = read_incidence(columns, max_anchors=limit)
+        assert data['y'].tolist() == [True, True, False, False, True]
+    with one_line_error("'m2'", 'at most 1 anchor', 'got 2', 'row 3'):
+        read_incidence(columns)
+
+
+def test_read_incidence_numbers_roles() -> None:
+    named = read_incidence({**table(), 'role': ['to', 'to', 'cc', 'bcc', 'to']})
+    assert named.role_names == ['bcc', 'cc', 'to']
+    assert named.role.tolist() == [2, 1, 2, 0, 2]
+    numbered = read_incidence({**table(), 'role': [3, -1, 2, 2, 0]})
+    assert numbered.role.tolist() == [3, 2, -1, 2, 0]
+    assert 'role_names' not in numbered
+
+
+def test_read_incidence_collects_attributes() -> None:
+    data = read_incidence(
+        {
+            'node_b': [1, 2, 2, 3, 3],
+            'incidence_z': np.arange(5) / 4,
+            **table(),
+            'hyperedge_size': torch.tensor([2, 2, 2, 2, 1]),
+            'node_a': [True, False, False, True, True],
+        }
+    )
+    assert data['x'].tolist() == [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]]
+    assert data.hyperedge_attr.tolist() == [[2.0], [2.0], [1.0]]
+    assert data.incidence_attr.tolist() == [[0.0], [0.5], [0.25], [0.75], [1.0]]
+    assert data['x'].dtype == data.hyperedge_attr.dtype == torch.float32
+    assert data.feature_names == {
+        'x': ['b', 'a'],
+        'hyperedge_attr': ['size'],
+        'incidence_attr': ['z'],
+    }
+
+
+def test_read_incidence_can_be_batched() -> None:
+    columns = {**table(), 'node_a': [1, 2, 2, 3, 3], 'role': list('abcab')}
+    data = read_incidence(columns)
+    batch: Any = Batch.from_data_list([data, data])
+    batch.validate()
+    for part in batch.to_data_list():
+        assert isinstance(part, AnchorData)
+        assert plain(part) == plain(data)
+
+
+# What is refused #############################################################
+
+
+@pytest.mark.parametrize(
+    ('change', 'names'),
+    [
+        ({'group': None}, ["'group'", 'list', 'None']),
+        ({'group': 'm1m2m'}, ["'group'", 'list', "'m1m2m'"]),
+        ({'group': np.zeros((5, 2))}, ["'group'", 'one dimension', '[5, 2]']),
+        ({'group': torch.zeros(5).to_sparse()}, ["'group'", 'dense']),
+        ({'group': [0, 1, None, 1, 2]}, ["'group'", 'None in row 3']),
+        ({'group': [0, 1, math.nan, 1, 2]}, ["'group'", 'nan in row 3']),
+        ({'group': np.array([0, 1, 2, np.nan, 2])}, ["'group'", 'nan in row 4']),
+        (
+            {'group': pd.Series([0, 1, None, 1, 2], dtype='Int64')},
+            ["'group'", 'every', 'row 3'],
+        ),
+        ({'group': ['a', '', 'b', 'c', 'd']}, ["'group'", "'' in row 2"]),
+        ({'group': [0, 1, 'a', 1, 2]}, ["'group'", "'a' in row 3", '0 in row 1']),
+        ({'group': ['a', 1, 'a', 1, 2]}, ["'group'", "1 in row 2, and 'a' in row 1"]),
+        ({'group': [0.0, 1.0, 0.0, 1.0, 2.0]}, ['0.0 in row 1', 'whole', 'integers']),
+        ({'group': np.ones(5)}, ["'group'", '1.0 in row 1', 'convert']),
+        ({'group': [True, False, True, False, True]}, ["'group'", 'True in row 1']),
+        ({'group': np.ones(5, dtype=bool)}, ["'group'", 'True in row 1']),
+        ({'group': [b'a', b'b', b'a', b'b', b'c']}, ["'group'", "b'a' in row 1"]),
+        ({'group': [0, 1, 2**63, 1, 2]}, ["'group'", '64 bits', 'row 3']),
+        ({'group': [0, 1, 10**5000, 1, 2]}, ["'group'", 'integer of', 'row 3']),
+        ({'group': np.full(5, 2**63, dtype=np.uint64)}, ['64 bits', 'row 1']),
+        ({'group': np.arange(5).astype('M8[ns]')}, ["'group'", 'datetime64', 'row 1']),
+        ({'member': [0, 1]}, ["'member'", '5 rows', 'got 2']),
+        ({'member': ['a', 'b', 'c', 'b', 'c', 'd']}, ["'member'", 'got 6']),
+        (
+            {'group': ['m', 'n', 'm', 'o', 'm'], 'member': ['a', 'b', 'b', 'b', 'a']},
+            ["group 'm'", "member 'a'", 'row 5'],
+        ),
+        ({'is_anchor': [1, 0, 'maybe', 0, 0]}, ["'is_anchor'", "'maybe' in row 3"]),
+        ({'is_anchor': [1, 0, 2, 0, 0]}, ["'is_anchor'", '2 in row 3']),
+        ({'is_anchor': np.array([1, 0, 0, 0.5, 0])}, ["'is_anchor'", '0.5 in row 4']),
+        ({'is_anchor': [1, 0, [1], 0, 0]}, ["'is_anchor'", '[1] in row 3']),
+        ({'is_anchor': [1, 0, 1 + 0j, 0, 0]}, ["'is_anchor'", 'row 3']),
+        ({'role': ['a', None, 'b', 'b', 'b']}, ["'role'", 'None in row 2']),
+        ({'role': [1.0, 0.0, 1.0, 0.0, 0.0]}, ["'role'", '1.0 in row 1']),
+        ({'subject': list('abcde')}, ["'subject'", "'node_'", "'hyperedge_'"]),
+        ({4: list('abcde')}, ['got 4', "'incidence_'"]),
+        ({('node_', 'a'): list('abcde')}, ["('node_', 'a')"]),
+        ({'node_a': list('abcde')}, ["'node_a'", "'a' in row 1"]),
+        ({'node_a': [1, 2, None, 3, 3]}, ["'node_a'", 'None in row 3']),
+        ({'node_a': np.array([1, 2, np.nan, 3, 3])}, ["'node_a'", 'nan in row 3']),
+        ({'node_a': [1, 2, 1e39, 3, 3]}, ["'node_a'", '32 bits', '1e+39 in row 3']),
+        ({'node_a': [1, 2, 10**400, 3, 3]}, ["'node_a'", 'finite', 'row 3']),
+        (
+            {'node_a': [1, 2, 9, 3, 3]},
+            ["'node_a'", "'ann'", '2.0 in row 2', '9.0 in row 3'],
+        ),
+        (
+            {'hyperedge_a': [1, 2, 1, 3, 3]},
+            ["'hyperedge_a'", "'m1'", '2.0 in row 2', '3.0 in row 4'],
+        ),
+        ({'incidence_a': [1, 2, 3, 4, -math.inf]}, ["'incidence_a'", '-inf in row 5']),
+    ],
+)
+def test_read_incidence_refuses(change: dict[Any, Any], names: list[str]) -> None:
+    with one_line_error(*names):
+        read_incidence({**table(), **change})
+
+
+def test_read_incidence_refuses_missing_columns() -> None:
+    for name in ('group', 'member'):
+        columns = table()
+        del columns[name]
+        with one_line_error(f"'{name}'", *(repr(other) for other in columns)):
+            read_incidence(columns)
+
+
+def test_read_incidence_refuses_repeated_columns() -> None:
+    frame = pd.DataFrame(table())
+    with one_line_error("'member'", 'distinct'):
+        read_incidence(pd.concat([frame, frame['member']], axis=1))
+
+
+@pytest.mark.parametrize('source', [None, 3, b'a.csv', [], [('group', [])]])
+def test_read_incidence_refuses_other_sources(source: Any) -> None:
+    with one_line_error("'table'", 'mapping'):
+        read_incidence(source)
+
+
+@pytest.mark.parametrize('limit', [0, -1, 1.0, True, '1'])
+def test_read_incidence_refuses_other_limits(limit: Any) -> None:
+    with one_line_error("'max_anchors'"):
+        read_incidence(table(), max_anchors=limit)
+
+
+def test_read_incidence_refuses_ambiguous_names() -> None:
+    with one_line_error("'group', 'member'", 'different'):
+        read_incidence(table(), group='member')
+    with one_line_error("'role'", 'string'):
+        read_incidence(table(), role=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ('text', 'names'),
+    [
+        (b'', ['header', 'empty']),
+        (b'\n\n', ['header', 'empty']),
+        (b'1,2\n1,3\n', ["'group'", "'1', '2'"]),
+        (b'group;member\n1;2\n', ["'group'", "'group;member'"]),
+        (b'group,member,group\n', ["'group'", 'distinct']),
+        (b'group,member\n1,2\n\n1\n', ['2 fields', 'got 1 in line 4']),
+        (b'group,member\n1,2\n1,2,3\n', ['2 fields', 'got 3 in line 3']),
+        (b'group,member\n1,"a\nb"\n1,\n', ["'member'", "'' in line 4"]),
+        (b'group,member\n\n1,"a\n\nb"\n\n1,2\n"",3\n', ["'group'", "'' in line 8"]),
+        (b'group,member\n1,"a"b\n', ['well-formed', 'line 2']),
+        (b'group,member\n1,2\n1,"a\n', ['well-formed', 'line 3']),
+        (b'group,member\n1,' + b'a' * 200_000, ['well-formed', 'line 2']),
+        (b'group,member\n1,a\xff\n', ['UTF-8', r"b'\xff' in line 2"]),
+        (b'group,member\n' + b'1,2\n' * 9999 + b'1,a\xe4\n', ['UTF-8', 'line 10001']),
+        (b'group,member\n1,a\xe2\x82', ['UTF-8', 'line 2']),
+        ('group,member\n1,2\n'.encode('utf-16'), ['UTF-8', 'line 1']),
+        (b'group,member\n1,a\0b\n', ["'member'", 'NUL', 'line 2']),
+        (b'gr\0oup,member\n1,2\n', ['NUL']),
+        (b'group,member,is_anchor\n1,2,1\n1,3,\n1,4,nan\n', ["'nan' in line 4"]),
+        (b'group,member,is_anchor\n1,2,1\n1,3,1\n', ['group 1', 'got 2', 'line 3']),
+        (b'group,member,node_a\n1,2,\n', ["'node_a'", "'' in line 2"]),
+        (b'group,member,node_a\n1,2,1_0\n', ["'node_a'", "'1_0' in line 2"]),
+        (b'group,member,node_a\n1,2,nan\n', ["'node_a'", 'nan in line 2']),
+        (b'group,member,role\n1,2,a\n1,3,\n', ["'role'", "'' in line 3"]),
+    ],
+)
+@pytest.mark.parametrize('zipped', [False, True])
+def test_read_incidence_refuses_text(
+    text: bytes, names: list[str], zipped: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / ('bad.csv.gz' if zipped else 'bad.csv')
+    path.write_bytes(gzip.compress(text) if zipped else text)
+    with one_line_error(*names):
+        read_incidence(path)
+
+
+def test_read_incidence_refuses_other_files(tmp_path: Path) -> None:
+    (tmp_path / 'folder.csv').mkdir()
+    with one_line_error("'table'", 'folder'):
+        read_incidence(tmp_path / 'folder.csv')
+    with one_line_error('.csv.gz', '.parquet', 'table.xlsx'):
+        read_incidence('table.xlsx')
+    with pytest.raises(FileNotFoundError):
+        read_incidence(tmp_path / 'none.csv')
+    whole = gzip.compress(b'group,member\n1,2\n')
+    for broken in (b'group,member\n', whole[:-9], whole + b'x', b'\x1f\x8b\x08\0' * 9):
+        path = tmp_path / 'broken.csv.gz'
+        path.write_bytes(broken)
+        with one_line_error("'table'", 'gzip'):
+            read_incidence(path)
+
+
+@given(st.binary() | st.binary().map(lambda text: b'PAR1' + text + b'PAR1'))
+@FILE_SETTINGS
+def test_read_incidence_refuses_other_parquet(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / 'broken.parquet'
+    path.write_bytes(text)
+    with one_line_error("'table'", 'Parquet'):
+        read_incidence(path)
+
+
+def test_read_incidence_needs_no_extras(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / 'mails.csv'
+    pd.DataFrame(table()).to_csv(path)
+    for name in ('pandas', 'pyarrow', 'pyarrow.parquet'):
+        monkeypatch.setitem(sys.modules, name, None)
+    data = read_incidence(path)
+    assert plain(data) == mails()
+    assert plain(read_incidence(write_incidence(data))) == mails()
+    (tmp_path / 'mails.parquet').touch()
+    with pytest.raises(ImportError, match=r'reading Parquet.*tgx_anchor\[interop\]'):
+        read_incidence(tmp_path / 'mails.parquet')
+    with pytest.raises(ImportError, match=r'writing Parquet.*tgx_anchor\[interop\]'):
+        write_incidence(data, tmp_path / 'again.parquet')
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['mails.csv', 'mails.parquet']
+
+
+# Writing #####################################################################
+
+
+def test_write_incidence() -> None:
+    data = to_data([[1, 0], [2, 1]], 3, [[0], []])
+    data.role = torch.tensor([1, 0, 1, 1])
+    data.x = torch.tensor([[0.5], [1.5], [2.5]])
+    data.hyperedge_attr = torch.tensor([3, 4])
+    columns = write_incidence(data)
+    assert columns == {
+        'group': [0, 0, 1, 1],
+        'member': [1, 0, 2, 1],
+        'is_anchor': [False, True, None, None],
+        'role': [1, 0, 1, 1],
+        'node_0': [1.5, 0.5, 2.5, 1.5],
+        'hyperedge_0': [3.0, 3.0, 4.0, 4.0],
+    }
+    assert data.to_incidence() == columns
+    data.role_names = ['cc', 'to']
+    data.feature_names = {'x': ['age'], 'hyperedge_attr': ['no', 'longer', 'these']}
+    columns = write_incidence(data)
+    assert columns['role'] == ['to', 'cc', 'to', 'to']
+    assert columns['node_age'] == [1.5, 0.5, 2.5, 1.5]
+    assert columns['hyperedge_0'] == [3.0, 3.0, 4.0, 4.0]
+
+
+def test_write_incidence_without_labels() -> None:
+    assert write_incidence(to_data([[0, 1]], 2))['is_anchor'] == [None, None]
+
+
+@given(described_hypergraphs(covering=True))
+@SETTINGS
+def test_incidence_round_trip(data: AnchorData) -> None:
+    again = read_incidence(write_incidence(data), max_anchors=None)
+    assert plain(again) == plain(data)
+    assert torch.equal(again.hyperedge_index, data.hyperedge_index)
+
+
+def as_text(value: Any) -> Any:
+    return list(map(str, value.tolist())) if isinstance(value, Tensor) else value
+
+
+@given(described_hypergraphs(covering=True), st.sampled_from(SUFFIXES))
+@FILE_SETTINGS
+def test_incidence_round_trip_by_file(
+    tmp_path: Path, data: AnchorData, suffix: str
+) -> None:
+    path = tmp_path / f'table{suffix}'
+    columns = write_incidence(data, path)
+    assert columns == write_incidence(data)
+    again = read_incidence(path, max_anchors=None)
+    expected = plain(data)
+    if suffix != '.parquet':
+        # Text does not tell integers from strings that look like them.
+        for key in ('node_id', 'hyperedge_id'):
+            again[key], data[key] = as_text(again[key]), as_text(data[key])
+        if 'role' in data and 'role_names' not in data:
+            data.role_names = list(map(str, range(3)))
+        if 'role' in data and 'role_names' not in again:
+            again.role_names = {r: str(r) for r in again.role.tolist()}
+        expected = plain(data)
+    assert plain(again) == expected
+    assert [p.name for p in tmp_path.iterdir() if 'part' in p.name] == []
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+@FILE_SETTINGS
+def test_incidence_text_keeps_every_name(tmp_path: Path, names: list[str]) -> None:
+    assume(any(not re.fullmatch(r'0|-?[1-9]\d*', name) for name in names))
+    for suffix in ('.csv', '.tsv'):
+        path = tmp_path / f'names{suffix}'
+        data = read_incidence({'group': ['g'] * len(names), 'member': names})
+        write_incidence(data, path)
+        assert read_incidence(path).node_id == names
+
+
+@pytest.mark.parametrize('suffix', ['.csv', '.parquet'])
+def test_incidence_of_no_rows_round_trip(suffix: str, tmp_path: Path) -> None:
+    data = read_incidence({'group': [], 'member': [], 'role': [], 'node_a': []})
+    columns = write_incidence(data, tmp_path / f'empty{suffix}')
+    assert list(columns) == ['group', 'member', 'is_anchor', 'role', 'node_a']
+    again = read_incidence(tmp_path / f'empty{suffix}')
+    assert plain(again) == plain(data)
+
+
+def test_write_incidence_says_what_it_leaves_out() -> None:
+    data = to_data([[], [1], [], [3]], 4, [[], [], [], []])
+    with pytest.warns(UserWarning, match='leaves out') as seen:
+        columns = write_incidence(data)
+    assert columns['group'] == columns['member'] == [1, 3]
+    messages = [str(warning.message) for warning in seen]
+    assert len(messages) == 2
+    assert re.search("2 nodes .*'to_hif'", messages[0])
+    assert re.search("2 groups .*'to_hif'", messages[1])
+    assert {warning.filename for warning in seen} == {__file__}
+
+    data = to_data([[0]], 1)
+    data.train_mask = torch.tensor([True])
+    with pytest.warns(UserWarning, match="no place for 'train_mask'") as seen:
+        write_incidence(data)
+    assert [warning.filename for warning in seen] == [__file__]
+
+
+def test_write_incidence_replaces_files_whole(tmp_path: Path) -> None:
+    path = tmp_path / 'mails.csv'
+    write_incidence(read_incidence(table()), path)
+    before = path.read_bytes()
+    assert before.startswith(b'group,member,is_anchor\r\nm2,bob,true\r\n')
+    plain_file = tmp_path / 'plain'
+    plain_file.touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain_file.stat().st_mode)
+    plain_file.unlink()
+    for odd in ('\ud800', 'a\0b'):
+        data = read_incidence({'group': ['a', 'b'], 'member': ['c', odd]})
+        with one_line_error('must'):
+            write_incidence(data, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_incidence_makes_equal_files(tmp_path: Path) -> None:
+    data = read_incidence(table())
+    for name in ('a.csv.gz', 'b.csv.gz'):
+        write_incidence(data, tmp_path / name)
+    assert (tmp_path / 'a.csv.gz').read_bytes() == (tmp_path / 'b.csv.gz').read_bytes()
+
+
+@pytest.mark.parametrize(
+    ('change', 'names'),
+    [
+        (
+            {'node_id': ['a', 'b', 'a']},
+            ["'node_id'", 'distinct', "'a' again in position 2"],
+        ),
+        ({'node_id': ['a', 'b', '']}, ["'node_id'", "'' in position 2"]),
+        ({'node_id': torch.rand(3)}, ["'node_id'", 'integers or strings']),
+        ({'hyperedge_id': [b'a', 1]}, ["'hyperedge_id'", "b'a' in position 0"]),
+        ({'role': torch.rand(4)}, ["'role'", 'integers']),
+        ({'role': torch.arange(4), 'role_names': ['a', 'b']}, ["'role'", 'got 2']),
+        ({'role': torch.arange(4) - 1, 'role_names': list('abc')}, ['got -1']),
+        ({'role': torch.zeros(4).long(), 'role_names': ['a', 'a']}, ["'role_names'"]),
+        ({'x': torch.zeros(3, 1, 1)}, ["'x'", 'dimensions', '[3, 1, 1]']),
+        ({'x': torch.tensor([0.0, 1.0, 3e38]).double() * 2}, ["'x'", '32 bits', 'n 2']),
+        ({'x': torch.zeros(2, 1)}, ["'x'", 'one row per node']),
+        ({'hyperedge_index': torch.zeros(2, 4).long()}, ['node 0 again']),
+    ],
+)
+def test_write_incidence_refuses(change: dict[str, Any], names: list[str]) -> None:
+    data = to_data([[1, 0], [2, 1]], 3, [[0], []])
+    for key, value in change.items():
+        data[key] = value
+    with one_line_error(*names):
+        write_incidence(data)
+
+
+def test_write_incidence_refuses_batches_and_other_files(tmp_path: Path) -> None:
+    data = read_incidence(table())
+    batch: Any = Batch.from_data_list([data, data])
+    with one_line_error("'data'", 'batch'):
+        write_incidence(batch)
+    with one_line_error('.csv', '.parquet', 'table.json'):
+        write_incidence(data, tmp_path / 'table.json')
+    with pytest.raises(FileNotFoundError):
+        write_incidence(data, tmp_path / 'none' / 'table.csv')
+
+
+# Damage ######################################################################
+
+PREFIXES = {
+    'node_': 'x',
+    'hyperedge_': 'hyperedge_attr',
+    'incidence_': 'incidence_attr',
+}
+
+
+def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
+    """Reads a table row by row; raises :class:`ValueError` at the first fault."""
+    named = dict(zip(names, columns, strict=True))
+    if len(named) < len(names) or not {'group', 'member'} <= named.keys():
+        raise ValueError
+    for name in ('', 'Unnamed: 0', '__index_level_0__'):
+        named.pop(name, None)
+    features: dict[str, list[str]] = {}
+    for name in named:
+        if name in ('group', 'member', 'is_anchor', 'role'):
+            continue
+        prefix = [p for p in PREFIXES if isinstance(name, str) and name.startswith(p)]
+        if not prefix:
+            raise ValueError
+        features.setdefault(PREFIXES[prefix[0]], []).append(name)
+    size = len(named['group'])
+    if any(len(column) != size for column in named.values()):
+        raise ValueError
+    group, member = slow_ids(named['group']), slow_ids(named['member'])
+    flag = [slow_flag(value) for value in named.get('is_anchor', [None] * size)]
+    role: list[Any] = slow_ids(named['role']) if 'role' in named else [None] * size
+    if len(set(zip(group, member, strict=True))) < size:
+        raise ValueError
+    attributes = {}
+    order = sorted(
+        range(size), key=lambda row: list(dict.fromkeys(group)).index(group[row])
+    )
+    for key, chosen in features.items():
+        rows = [
+            [slow_number(named[name][row]) for name in chosen] for row in range(size)
+        ]
+        owner = {'x': member, 'hyperedge_attr': group}.get(key)
+        if owner is None:
+            attributes[key] = [rows[row] for row in order]
+        else:
+            merged: dict[Any, list[float]] = {}
+            for row in range(size):
+                if merged.setdefault(owner[row], rows[row]) != rows[row]:
+                    raise ValueError
+            attributes[key] = list(merged.values())
+    attributes = {
+        key: [[float(np.float32(v)) for v in row] for row in rows]
+        for key, rows in attributes.items()
+    }
+    groups: dict[Any, list[Any]] = {}
+    for row in range(size):
+        groups.setdefault(group[row], []).append((member[row], flag[row], role[row]))
+    if any(sum(entry[1] for entry in entries) > 1 for entries in groups.values()):
+        raise ValueError
+    return {
+        'nodes': list(dict.fromkeys(member)),
+        'groups': list(groups.items()),
+        'attributes': attributes,
+        'feature_names': {
+            key: [name.split('_', 1)[1] for name in chosen]
+            for key, chosen in features.items()
+        },
+    }
+
+
+def slow_ids(column: list[Any]) -> list[Any]:
+    if all(isinstance(v, str) for v in column) and '' not in column:
+        return [str(v) for v in column]
+    for value in column:
+        if isinstance(value, bool | np.bool_ | np.timedelta64):
+            raise ValueError
+        if not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
+            raise ValueError
+    return [int(v) for v in column]
+
+
+def slow_flag(value: Any) -> bool:
+    if value is None or value is pd.NA or value is pd.NaT:
+        return False
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if text not in ('true', 'yes', '1', '1.0', 'false', 'no', '0', '0.0', ''):
+            raise ValueError
+        return text in ('true', 'yes', '1', '1.0')
+    if not isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating):
+        raise ValueError
+    if isinstance(value, np.timedelta64) or (value == value and value not in (0, 1)):
+        raise ValueError
+    return bool(value == 1)
+
+
+def slow_number(value: Any) -> float:
+    if not isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating):
+        raise ValueError
+    if isinstance(value, np.timedelta64) or not -1e38 < value < 1e38:
+        raise ValueError
+    return float(value)
+
+
+def slow_text(text: bytes) -> Plain:
+    """Reads a text file, of which it sees the records and fields only."""
+    if b'\0' in text:
+        raise ValueError
+    lines = io.StringIO(text.decode('utf-8-sig'), newline='')
+    try:
+        records = [record for record in csv.reader(lines, strict=True) if record]
+    except csv.Error as error:
+        raise ValueError from error
+    if not records or any(len(record) != len(records[0]) for record in records):
+        raise ValueError
+    names, *rows = records
+    columns: list[list[Any]] = [[row[i] for row in rows] for i in range(len(names))]
+    for i, name in enumerate(names):
+        column = columns[i]
+        if name.startswith(tuple(PREFIXES)):
+            if any('_' in value for value in column):
+                raise ValueError
+            columns[i] = [float(value) for value in column]
+        elif name in ('group', 'member', 'role') and all(
+            re.fullmatch('-?[0-9]{1,19}', v) and str(int(v)) == v for v in column
+        ):
+            numbers = [int(value) for value in column]
+            if all(-(2**63) <= number < 2**63 for number in numbers):
+                columns[i] = numbers
+    return slow_read(names, columns)
+
+
+FULL_TABLE = {
+    **table(),
+    'role': ['to', 'cc', 'cc', 'to', 'to'],
+    'node_a': [1, 2.5, 2.5, -3, -3],
+    'hyperedge_b': [0.5, 1, 0.5, 1, 2],
+    'incidence_c': [True, 1, 0.25, 2, 3],
+}
+FULL_TEXT = (
+    b'group,member,is_anchor,role,node_a,incidence_c\r\n'
+    b'7,"a, b",true,1,1.5,1\r\n8,c,,1,-2,2\r\n'
+    b'7,"c""",0,2,3,3\n8,"e\nf",,2,4,4\n'
+)
+
+
+@st.composite
+def damaged_tables(draw: st.DrawFn) -> tuple[list[Any], list[list[Any]]]:
+    keys = ['group', 'member', *draw(st.sets(st.sampled_from(list(FULL_TABLE))))]
+    names: list[Any] = list(dict.fromkeys(keys))
+    columns = [list(FULL_TABLE[name]) for name in names]
+    if draw(st.booleans()):
+        columns[:2] = [[5, 6, 5, 6, 7], [1, 0, 0, 2, 2]]
+    position = st.tuples(st.integers(0, len(names) - 1), st.integers(0, 4))
+    for i, row in draw(st.lists(position, max_size=3)):
+        action = draw(st.integers(0, 9))
+        if action == 0:
+            names[i] = draw(
+                st.sampled_from(['', 'a', 'Unnamed: 0', 'node_', 'role', 'group', 3])
+            )
+        elif action == 1:
+            columns[i] = columns[i][:row]
+        elif action == 2:
+            for column in columns:
+                column.append(column[row % max(len(column), 1)] if column else 0)
+        elif columns[i]:
+            columns[i][row % len(columns[i])] = draw(
+                st.sampled_from(columns[i]) | st.sampled_from(ODD_VALUES)
+            )
+    return names, columns
+
+
+def check_against(read: Callable[[], AnchorData], slow: Callable[[], Plain]) -> None:
+    data = outcome(read)
+    try:
+        expected = slow()
+    except ValueError:
+        expected = None
+    assert (None if data is None else plain(data)) == expected
+    if data is not None:
+        assert data.validate()
+        assert 'role_names' not in data or data.role_names == sorted(data.role_names)
+
+
+@given(damaged_tables())
+@settings(max_examples=300, deadline=None)
+def test_read_incidence_is_right_or_refuses(
+    damaged: tuple[list[Any], list[list[Any]]],
+) -> None:
+    names, columns = damaged
+    assume(len(set(names)) == len(names))
+    check_against(
+        lambda: read_incidence(dict(zip(names, columns, strict=True))),
+        lambda: slow_read(names, columns),
+    )
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(['group', 'member', 'is_anchor', 'role', 'node_a']),
+        st.sampled_from(ODD_VALUES)
+        | st.lists(st.sampled_from(ODD_VALUES), max_size=3)
+        | st.lists(st.sampled_from(ODD_VALUES), max_size=3).map(
+            lambda values: pd.Series(values, dtype=object)
+        ),
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_read_incidence_refuses_nonsense(columns: dict[str, Any]) -> None:
+    data = outcome(lambda: read_incidence(columns))
+    if data is not None:
+        names = list(columns)
+        assert plain(data) == slow_read(names, [list(columns[name]) for name in names])
+
+
+@st.composite
+def damaged_texts(draw: st.DrawFn) -> bytes:
+    text = draw(
+        st.sampled_from([FULL_TEXT, b'\xef\xbb\xbf' + FULL_TEXT, FULL_TEXT[:60]])
+    )
+    pieces = [
+        b'"',
+        b',',
+        b'\n',
+        b'\r',
+        b'\0',
+        b'\xff',
+        b'\xc3\xa4',
+        b'1',
+        b'7',
+        b' ',
+        b'_',
+    ]
+    pieces += [
+        b'',
+        b'\r\n7,z,1,1,9,9\r\n',
+        b'99999999999999999999',
+        b'nan',
+        b'\xef\xbb\xbf',
+    ]
+    for _ in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(text)))
+        stop = start + draw(st.integers(0, 3))
+        text = text[:start] + draw(st.sampled_from(pieces)) + text[stop:]
+    return text
+
+
+@given(damaged_texts() | st.binary())
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_read_incidence_text_is_right_or_refuses(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / 'damaged.csv'
+    path.write_bytes(text)
+    check_against(lambda: read_incidence(path), lambda: slow_text(text))

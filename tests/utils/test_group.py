@@ -1,0 +1,174 @@
+from itertools import permutations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.strategies import SETTINGS, Groups, groupings, to_index
+from tgx_anchor.utils import group_order, group_rank, group_topk
+
+DTYPES = [
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+]
+
+
+@st.composite
+def valued_groups(draw: st.DrawFn) -> tuple[Groups, int, Tensor]:
+    groups, num_nodes = draw(groupings(repeated_members=True))
+    size = sum(map(len, groups))
+    dtype = draw(st.sampled_from(DTYPES))
+    pool: list[float] = [-100, -1, 0, 1, 100]
+    if dtype.is_floating_point:
+        pool += [0.5, -0.0, float('inf'), float('-inf')]
+    elif dtype == torch.uint8:
+        pool = [0, 1, 2, 254, 255]
+    value = draw(st.lists(st.sampled_from(pool), min_size=size, max_size=size))
+    return groups, num_nodes, torch.tensor(value).to(dtype)
+
+
+def ranked(groups: Groups, value: Tensor) -> list[list[tuple[int, float, int]]]:
+    # Of each group: incidence, value and node, by descending value.
+    entry = iter(enumerate(value.tolist()))
+    rows = [[(*next(entry), node) for node in group] for group in groups]
+    return [sorted(row, key=lambda x: -x[1]) for row in rows]
+
+
+@SETTINGS
+@given(valued_groups())
+def test_group_order(drawn: tuple[Groups, int, Tensor]) -> None:
+    groups, _, value = drawn
+    before = value.clone()
+    order = group_order(value, to_index(groups)[1], len(groups))
+    rows = ranked(groups, value)
+    assert order.perm.tolist() == [i for row in rows for i, _, _ in row]
+    first, ptr = [], [0]
+    for row in rows:
+        values = [x for _, x, _ in row]
+        first += [ptr[-1] + values.index(x) for x in values]
+        ptr.append(ptr[-1] + len(row))
+    assert order.first.tolist() == first
+    assert order.ptr.tolist() == ptr
+    assert torch.equal(order.hyperedge, to_index(groups)[1])
+    assert torch.equal(order.by_incidence(value[order.perm]), value)
+    assert torch.equal(value, before)
+
+
+@SETTINGS
+@given(valued_groups())
+def test_group_rank(drawn: tuple[Groups, int, Tensor]) -> None:
+    groups, _, value = drawn
+    entry = iter(value.tolist())
+    rows = [[next(entry) for _ in group] for group in groups]
+    expected = [sum(y > x for y in row) for row in rows for x in row]
+    assert group_rank(value, to_index(groups)[1], len(groups)).tolist() == expected
+
+
+@SETTINGS
+@given(valued_groups(), st.integers(1, 9))
+def test_group_topk(drawn: tuple[Groups, int, Tensor], k: int) -> None:
+    groups, _, value = drawn
+    out = group_topk(value, to_index(groups), len(groups), k)
+    assert out.tolist() == [
+        ([node for _, _, node in row] + [-1] * k)[:k] for row in ranked(groups, value)
+    ]
+
+
+@SETTINGS
+@given(valued_groups(), st.integers(1, 9), st.integers(0, 2**40))
+def test_generator_orders_ties_only(
+    drawn: tuple[Groups, int, Tensor], k: int, seed: int
+) -> None:
+    groups, _, value = drawn
+    out = group_topk(
+        value,
+        to_index(groups),
+        len(groups),
+        k,
+        torch.Generator().manual_seed(seed),
+    )
+    for best, row in zip(out.tolist(), ranked(groups, value), strict=True):
+        chosen = best[: len(row)]
+        assert best[len(row) :] == [-1] * (k - len(chosen))
+        # The same nodes, with multiplicity, in each run of equal values; of the last
+        # run a part.
+        done = 0
+        for x in dict.fromkeys(x for _, x, _ in row):
+            run = sorted(node for _, y, node in row if y == x)
+            part = chosen[done : done + len(run)]
+            if len(part) == len(run):
+                assert sorted(part) == run
+            else:
+                for node in set(part):
+                    assert part.count(node) <= run.count(node)
+            done += len(run)
+
+
+def test_by_hand(device: torch.device) -> None:
+    index = to_index([[4, 1, 3], [], [2], [0, 4]]).to(device)
+    value = torch.tensor([1.0, 5.0, 1.0, -2.0, 0.0, 0.5], device=device)
+    order = group_order(value, index[1], 4)
+    assert order.perm.tolist() == [1, 0, 2, 3, 5, 4]
+    assert order.first.tolist() == [0, 1, 1, 3, 4, 5]
+    assert group_rank(value, index[1], 4).tolist() == [1, 0, 1, 0, 1, 0]
+    assert group_topk(value, index, 4).tolist() == [[1], [-1], [2], [4]]
+    expected = [[1, 4, 3], [-1, -1, -1], [2, -1, -1], [4, 0, -1]]
+    assert group_topk(value, index, 4, k=3).tolist() == expected
+
+
+@pytest.mark.parametrize('dtype', [torch.int8, torch.uint8, torch.int32])
+def test_range_of_narrow_integers(dtype: torch.dtype) -> None:
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    index = to_index([[0, 1, 2], [0, 1, 2]])
+    value = torch.tensor([low, high, 1, 1, low, high], dtype=dtype)
+    assert group_rank(value, index[1], 2).tolist() == [2, 0, 1, 1, 2, 0]
+    assert group_topk(value, index, 2).tolist() == [[1], [2]]
+
+
+def test_no_incidences() -> None:
+    index, value = to_index([]), torch.empty(0)
+    assert group_order(value, index[1], 0).ptr.tolist() == [0]
+    assert group_rank(value, index[1], 2).tolist() == []
+    assert group_topk(value, index, 2, k=2).tolist() == [[-1, -1], [-1, -1]]
+    generator = torch.Generator().manual_seed(0)
+    assert group_topk(value, index, 0, 1, generator).tolist() == []
+
+
+def test_ties_are_drawn_evenly() -> None:
+    # Four equal members and one below them; pairs of the best two are all as likely.
+    num_hyperedges = 24_000
+    member = torch.tensor([5, 2, 9, 4, 7]).repeat(num_hyperedges)
+    index = torch.stack(
+        [member, torch.arange(num_hyperedges).repeat_interleave(5)],
+    )
+    value = torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0]).repeat(num_hyperedges)
+    out = group_topk(
+        value, index, num_hyperedges, 2, torch.Generator().manual_seed(0)
+    ).tolist()
+    mean = num_hyperedges / 12
+    for pair in permutations([5, 2, 4, 7], 2):
+        # Five standard deviations of a binomial count.
+        assert abs(out.count(list(pair)) - mean) < 5 * (mean * 11 / 12) ** 0.5
+
+
+def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
+    index = to_index([[0, 1, 2, 3, 4]] * 50)
+    value = torch.zeros(index.size(1))
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    draws = [
+        group_topk(value, index, 50, 3, torch.Generator().manual_seed(seed))
+        for seed in (7, 7, 8)
+    ]
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])
+    assert torch.equal(torch.get_rng_state(), before)
