@@ -85,6 +85,8 @@ MULTI_GRID: dict[str, tuple[float | None, ...]] = {
     'w': (None, 1.0, 2.0, 4.0, 7.0, 10.0),
 }
 TUNED = 'tuned: '
+# A log file has no width of its own.
+LOG_WIDTH = 160
 
 EXAMPLE = """example:
   TGX_ANCHOR_MIRROR=data python benchmarks/anchor_radar.py --experiments main ablation
@@ -162,10 +164,11 @@ class Variant:
     local: bool = True
     train: float = TRAIN
 
-    def model(self, setting: str) -> AnchorRadar:
+    def model(self, setting: str, num_epochs: int) -> AnchorRadar:
         r"""The model, not yet fitted, for a setting to be judged on."""
         published = self.published or self.source or setting
-        return AnchorRadar.from_paper(published, **self.changes)
+        changes = {'num_epochs': num_epochs, **self.changes}
+        return AnchorRadar.from_paper(published, **changes)
 
 
 class ResultFile:
@@ -187,16 +190,21 @@ class ResultFile:
         text = path.read_text(encoding='utf-8')
         if text.partition('\n')[0] != header:
             raise ValueError(f"'{path}' must have the columns {header} (got others)")
-        for line in csv.DictReader(text.splitlines()):
+        lines = list(csv.DictReader(text.splitlines()))
+        for line in lines:
             try:
                 row = Row(**{name: kind(line[name]) for name, kind in kinds.items()})
             except (TypeError, ValueError):
                 # A line that was cut off: it is measured again.
                 continue
             self.rows[row.key] = row
-        if not text.endswith('\n'):
-            with path.open('a', encoding='utf-8') as file:
-                file.write('\n')
+        if len(self.rows) < len(lines) or not text.endswith('\n'):
+            partial = path.with_name(f'{path.name}.{os.getpid()}')
+            with partial.open('w', newline='', encoding='utf-8') as file:
+                file.write(header + '\n')
+                writer = csv.writer(file, lineterminator='\n')
+                writer.writerows(astuple(row) for row in self.rows.values())
+            partial.replace(path)
 
     def add(self, row: Row) -> None:
         r"""Takes a row, in memory and in the file."""
@@ -217,12 +225,16 @@ class Workbench:
         load (callable): Gives the hypergraph of a setting.
         root (str): Where datasets are kept.
         num_splits (int): The number of random splits.
+        num_epochs (int): The number of epochs of each stage.
     """
 
-    def __init__(self, load: Load, root: str | None, num_splits: int) -> None:
+    def __init__(
+        self, load: Load, root: str | None, num_splits: int, num_epochs: int
+    ) -> None:
         self.load = load
         self.root = root
         self.num_splits = num_splits
+        self.num_epochs = num_epochs
         self.prepared: dict[str, AnchorData] = {}
         self.masks: dict[tuple[str, float], dict[str, Tensor]] = {}
         self.models: dict[tuple[Any, ...], tuple[AnchorRadar, float]] = {}
@@ -273,13 +285,16 @@ class Workbench:
         data = copy.copy(self.data(setting))
         for name, mask in self.all_masks(setting).items():
             data[name] = mask
-        return AnchorRadar.tune(data, MULTI_GRID, progress=False).best
+        epochs = self.num_epochs
+        return AnchorRadar.tune(
+            data, MULTI_GRID, progress=False, num_epochs=epochs
+        ).best
 
     def identity(
         self, setting: str, variant: Variant, protocol: str, split: int
     ) -> tuple[Any, ...]:
         r"""All that a measurement depends on."""
-        params = tuple(variant.model(setting).get_params().items())
+        params = tuple(variant.model(setting, self.num_epochs).get_params().items())
         source = variant.source or setting
         return setting, source, variant.local, variant.train, protocol, split, params
 
@@ -297,15 +312,15 @@ class Workbench:
             score = model.predict_proba(target)
             seconds += time.perf_counter() - start
             found = AnchorEvaluator().eval(score, target, target.test_mask)
-            values = [round(found[name], 6) for name in METRICS]
-            self.figures[identity] = Figures(*values, round(seconds, 3))
+            accuracy, mrr, ndcg = (round(found[name], 6) for name in METRICS)
+            self.figures[identity] = Figures(accuracy, mrr, ndcg, round(seconds, 3))
         return self.figures[identity]
 
     def _fit(
         self, setting: str, variant: Variant, protocol: str, split: int
     ) -> tuple[AnchorRadar, float]:
         source = variant.source or setting
-        model = variant.model(setting)
+        model = variant.model(setting, self.num_epochs)
         # Whether to aggregate is a matter of predicting: what was fitted with
         # aggregation serves without it as well, and on every target.
         params = {k: v for k, v in model.get_params().items() if k != 'w'}
@@ -415,6 +430,27 @@ def tuned_variant(setting: str, results: ResultFile, bench: Workbench) -> Varian
     return Variant(name, dict(best), published=f'{setting.partition("_")[0]}_first')
 
 
+def recall(
+    results: ResultFile, settings: Sequence[str], num_seeds: int, bench: Workbench
+) -> None:
+    r"""Tells the bench what earlier runs have measured, in any experiment."""
+    for experiment in EXPERIMENTS:
+        for setting, variant in plan(experiment, settings, num_seeds):
+            for split in range(bench.num_splits):
+                for protocol in PROTOCOLS:
+                    key = _key(experiment, setting, variant, protocol, split)
+                    if key in results.rows:
+                        identity = bench.identity(setting, variant, protocol, split)
+                        bench.figures[identity] = results.rows[key].figures
+
+
+def _key(
+    experiment: str, setting: str, variant: Variant, protocol: str, split: int
+) -> Key:
+    seed = variant.changes.get('seed', 0)
+    return experiment, setting, variant.name, protocol, split, seed
+
+
 def run_experiment(
     experiment: str,
     settings: Sequence[str],
@@ -435,12 +471,8 @@ def run_experiment(
     for setting, variant in runs():
         for split in range(bench.num_splits):
             for protocol in PROTOCOLS:
-                seed = variant.changes.get('seed', 0)
-                key = (experiment, setting, variant.name, protocol, split, seed)
+                key = _key(experiment, setting, variant, protocol, split)
                 if key in results.rows:
-                    row = results.rows[key]
-                    identity = bench.identity(setting, variant, protocol, split)
-                    bench.figures[identity] = row.figures
                     continue
                 row = Row(*key, *bench.measure(setting, variant, protocol, split))
                 results.add(row)
@@ -543,7 +575,7 @@ def make_table(
         if experiment == 'seeds':
             table += _over_seeds(setting, variants, reference)
     header = ['setting', 'variant', 'metric', *PROTOCOLS, 'splits', 'paper']
-    header += [f'{name} − paper' for name in PROTOCOLS]  # noqa: RUF001
+    header += [f'{name} - paper' for name in PROTOCOLS]
     table = [header, *table]
     # Columns that say nothing are left out.
     kept = [i for i in range(len(header)) if any(line[i] for line in table[1:])]
@@ -685,6 +717,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     add('--experiments', nargs='+', default=EXPERIMENTS, choices=EXPERIMENTS)
     add('--splits', type=int, default=5, help='number of random splits')
     add('--seeds', type=int, default=5, help='number of seeds of that experiment')
+    add('--epochs', type=int, default=100, help='of each stage; fewer for a trial')
     add('--root', help='where datasets are kept (default: the cache of PyG)')
     add('--reference', type=Path, help='folder with the tables of the paper')
     add('--out', type=Path, default=Path('benchmarks/results/anchor_radar.csv'))
@@ -704,16 +737,20 @@ def main(arguments: Sequence[str] | None = None, load: Load = load_setting) -> N
     options = parse_arguments(arguments)
     torch.set_num_threads(options.threads)
     console = Console()
+    if not console.is_terminal:
+        console.width = LOG_WIDTH
     reference = Reference(options.reference or default_reference())
     results = ResultFile(options.out)
-    bench = Workbench(load, options.root, options.splits)
+    bench = Workbench(load, options.root, options.splits, options.epochs)
+    recall(results, options.settings, options.seeds, bench)
     for experiment in options.experiments:
         run_experiment(
             experiment, options.settings, options.seeds, results, bench, console
         )
         rows = list(results.rows.values())
         table = make_table(experiment, rows, reference)
-        print_table(experiment, table, console)
+        if len(table) > 1:
+            print_table(experiment, table, console)
         # After each experiment, so that an interrupted run leaves its tables, too.
         write_markdown(options.out.with_suffix('.md'), rows, reference)
 

@@ -23,6 +23,7 @@ import argparse
 import csv
 import gc
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -30,10 +31,11 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -74,7 +76,7 @@ MAX_ITER, TOLERANCE = 100, 1e-6
 CONVERGED_MAX_ITER, CONVERGED_TOLERANCE = 100_000, 1e-9
 AGREEMENT = 1e-6
 # Slow measurements are not repeated beyond this many seconds.
-PATIENCE = 20.0
+PATIENCE = 10.0
 # The shape of the largest dataset of the paper, coAA, in nodes and hyperedges per
 # incidence. Members drawn twice count once: the mean size is asked a little larger.
 NODES_PER_INCIDENCE, HYPEREDGES_PER_INCIDENCE, MEAN_SIZE = 1.7 / 5.2, 2.0 / 5.2, 2.62
@@ -140,9 +142,11 @@ class Row:
     max_abs_difference: float | None = None
     share_differing: float | None = None
     ratio: float | None = None
+    cpu_ratio: float | None = None
     ratio_without_build: float | None = None
     memory_ratio: float | None = None
     exponent: float | None = None
+    cpu_exponent: float | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str, int]:
@@ -531,35 +535,89 @@ def measure(path: Path, template: Row, repeats: int) -> Row:
     )
 
 
-def _measure_apart(path: Path, template: Row, args: argparse.Namespace) -> Row:
-    request = json.dumps([str(path), asdict(template), args.repeats])
-    environment = {**os.environ, 'OMP_NUM_THREADS': str(template.threads)}
+def _send(sender: Connection, path: Path, template: Row, repeats: int) -> None:
     try:
-        done = subprocess.run(  # noqa: S603 - runs this very file
-            [sys.executable, __file__, '--measure', request],
-            capture_output=True,
+        row = measure(path, template, repeats)
+    except Exception as error:  # whatever it is belongs into the table
+        row = replace(template, status=f'failed: {type(error).__name__}: {error}')
+    sender.send(row)
+
+
+def measure_apart(path: Path, template: Row, repeats: int, time_limit: float) -> Row:
+    r"""As :meth:`measure`, in a child process that may be stopped or run out of memory.
+
+    Args:
+        path (pathlib.Path): The hypergraph, as :meth:`prepare` left it.
+        template (Row): What to measure, and with how many threads.
+        repeats (int): How often at most; the best one counts.
+        time_limit (float): After how many seconds it is stopped.
+    """
+    fork = multiprocessing.get_context('fork')
+    receiver, sender = fork.Pipe(duplex=False)
+    child = fork.Process(target=_send, args=(sender, path, template, repeats))
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(time_limit):
+            return replace(template, status=_over(time_limit, 'seconds'))
+        row: Row = receiver.recv()
+        return row
+    except EOFError:
+        child.join()
+        return replace(template, status=f'failed: exit code {child.exitcode}')
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+
+
+class Laboratory:
+    r"""A process that has imported everything and computed nothing, whose children do
+    the measurements: all of them start alike, and none has to wait for imports.
+
+    Args:
+        threads (int): The number of threads, which libraries only read when they are
+            loaded.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.process = subprocess.Popen(  # noqa: S603 - runs this very file
+            [sys.executable, __file__, '--serve'],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            timeout=args.time_limit,
-            env=environment,
-            check=False,
+            env={**os.environ, 'OMP_NUM_THREADS': str(threads)},
         )
-    except subprocess.TimeoutExpired:
-        return replace(template, status=_over_time(args))
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or ['no message'])[-1]
-        return replace(template, status=f'failed ({done.returncode}): {reason}')
-    return Row(**json.loads(done.stdout.splitlines()[-1]))
+
+    def measure(
+        self, path: Path, template: Row, repeats: int, time_limit: float
+    ) -> Row:
+        r"""As :meth:`measure_apart`."""
+        request = [str(path), asdict(template), repeats, time_limit]
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline() if self.process.stdout else ''
+        if answer == '':
+            raise RuntimeError('the process that measures has ended')
+        return Row(**json.loads(answer))
+
+    def close(self) -> None:
+        r"""Ends the process."""
+        self.process.communicate()
+
+
+def serve() -> None:
+    r"""Answers one request per line, see :class:`Laboratory`."""
+    for line in sys.stdin:
+        path, template, repeats, time_limit = json.loads(line)
+        row = measure_apart(Path(path), Row(**template), repeats, time_limit)
+        print(json.dumps(asdict(row)), flush=True)
 
 
 # Rows ---------------------------------------------------------------------------------
 
 
-def _over_time(args: argparse.Namespace) -> str:
-    return f'skipped: over {args.time_limit:g} seconds'
-
-
-def _over_size(args: argparse.Namespace) -> str:
-    return f'skipped: over {args.competitor_limit:g} incidences'
+def _over(limit: float, unit: str) -> str:
+    return f'skipped: over {limit:g} {unit}'
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -620,16 +678,16 @@ def _is_planted(row: Row) -> bool:
     return row.dataset.startswith('planted_')
 
 
-def growth_exponent(rows: Iterable[Row]) -> float | None:
+def growth_exponent(points: Iterable[tuple[int, float | None]]) -> float | None:
     r"""The least-squares slope of log time on log incidences, over two or more sizes.
 
     Args:
-        rows (Iterable[Row]): The measurements of one method.
+        points (Iterable[tuple[int, float]]): Incidences and seconds.
     """
-    points = [(row.num_incidences, row.total_seconds) for row in rows]
-    if len({size for size, _ in points}) < 2:
+    known = [(size, seconds) for size, seconds in points if seconds]
+    if len({size for size, _ in known}) < 2:
         return None
-    size, seconds = np.log(np.array(points, dtype=np.float64)).T
+    size, seconds = np.log(np.array(known, dtype=np.float64)).T
     return float(np.polyfit(size, seconds, 1)[0])
 
 
@@ -646,31 +704,35 @@ def derive(rows: Sequence[Row]) -> list[Row]:
     ours = {row.key: row for row in rows if row.library == OURS}
     out = []
     for row in rows:
-        if row.status != 'measured':
-            out.append(row)
-        elif row.library == OURS:
+        base = ours.get(replace(row, library=OURS).key)
+        if row.status != 'measured' or base is None:
+            pass
+        elif row.library != OURS:
+            # Below one MiB a process grows by chance.
+            peak = base.peak_mib if base.peak_mib and base.peak_mib >= 1 else None
+            row = replace(
+                row,
+                ratio=_quotient(row.total_seconds, base.total_seconds),
+                cpu_ratio=_quotient(row.cpu_seconds, base.cpu_seconds),
+                ratio_without_build=_quotient(row.compute_seconds, base.total_seconds),
+                memory_ratio=_quotient(row.peak_mib, peak),
+            )
+        elif _is_planted(row) and row.method not in UNBOUNDED:
             family = [
                 other
                 for other in ours.values()
-                if other.status == 'measured'
-                and _is_planted(other)
-                and other.key[1:] == row.key[1:]
+                if _is_planted(other) and other.key[1:] == row.key[1:]
             ]
-            fits = row in family and row.method not in UNBOUNDED
-            exponent = growth_exponent(family) if fits else None
-            out.append(_rounded(replace(row, exponent=exponent)))
-        else:
-            base = ours.get(replace(row, library=OURS).key, row)
-            total, peak = base.total_seconds, base.peak_mib
-            # Below one MiB a process grows by chance.
-            grown = peak if peak is not None and peak >= 1 else None
-            compared = replace(
+            row = replace(
                 row,
-                ratio=_quotient(row.total_seconds, total),
-                ratio_without_build=_quotient(row.compute_seconds, total),
-                memory_ratio=_quotient(row.peak_mib, grown),
+                exponent=growth_exponent(
+                    (other.num_incidences, other.total_seconds) for other in family
+                ),
+                cpu_exponent=growth_exponent(
+                    (other.num_incidences, other.cpu_seconds) for other in family
+                ),
             )
-            out.append(_rounded(compared))
+        out.append(_rounded(row))
     return out
 
 
@@ -733,12 +795,15 @@ def print_table(rows: Sequence[Row], console: Console) -> None:
     for name in (
         'build s',
         'total s',
+        'cpu s',
         'ratio',
+        'cpu ratio',
         'w/o build',
         'MiB',
         'memory ratio',
         'max diff',
         'exponent',
+        'cpu exp.',
     ):
         table.add_column(name, justify='right')
     last = ''
@@ -755,12 +820,15 @@ def print_table(rows: Sequence[Row], console: Console) -> None:
             row.library,
             _number(row.build_seconds, '.3g'),
             _number(row.total_seconds, '.3g'),
+            _number(row.cpu_seconds, '.3g'),
             _number(row.ratio, '.3g'),
+            _number(row.cpu_ratio, '.3g'),
             _number(row.ratio_without_build, '.3g'),
             _number(row.peak_mib, '.0f'),
             _number(row.memory_ratio, '.3g'),
             _number(row.max_abs_difference, '.1e'),
             _number(row.exponent, '.2f'),
+            _number(row.cpu_exponent, '.2f'),
         )
     console.print(table)
     for row in rows:
@@ -779,6 +847,16 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         path (pathlib.Path): The image.
     """
     measured = [row for row in rows if row.status == 'measured']
+    # One thread on a shared machine: its own time does not depend on the neighbours.
+    alone = all(row.threads == 1 and row.device == 'cpu' for row in rows)
+    clock = 'CPU seconds' if alone else 'seconds'
+
+    def seconds(row: Row) -> float:
+        return (row.cpu_seconds if alone else row.total_seconds) or 0.0
+
+    def ratio(row: Row) -> float:
+        return (row.cpu_ratio if alone else row.ratio) or 0.0
+
     figure = Figure(figsize=(12, 7), layout='constrained')
     left, right = figure.subplots(1, 2, width_ratios=(1, 1))
 
@@ -793,19 +871,20 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         )
         if not family or method in UNBOUNDED:
             continue
-        exponent = _number(family[-1].exponent, '.2f')
+        last = family[-1]
+        slope = last.cpu_exponent if alone else last.exponent
         left.plot(
             [row.num_incidences for row in family],
-            [row.total_seconds or 0.0 for row in family],
+            [seconds(row) for row in family],
             marker='o',
             color=f'C{color}',
-            label=f'{method}, exponent {exponent}' if exponent else method,
+            label=f'{method}, exponent {slope:.2f}' if slope else method,
         )
     left.set(
         xscale='log',
         yscale='log',
         xlabel='incidences of a planted hypergraph',
-        ylabel='seconds',
+        ylabel=clock,
         title=f'Time of {OURS}',
     )
     left.grid(visible=True, which='major', alpha=0.3)
@@ -829,11 +908,13 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             # Bars share the unit of their group, however many they are.
             offset = (present.index(library) + 0.5) / len(present) - 0.5
             place.append(groups.index((row.dataset, row.method)) + 0.8 * offset)
-        ratio = [row.ratio or 0.0 for row in bars]
+        length = [ratio(row) for row in bars]
         drawn = right.barh(
-            place, ratio, height=0.38, color=f'C{color + 6}', label=library
+            place, length, height=0.38, color=f'C{color + 6}', label=library
         )
-        right.bar_label(drawn, [f'{r:.3g}' for r in ratio], padding=2, fontsize=7)
+        right.bar_label(
+            drawn, [f'{value:.3g}' for value in length], padding=2, fontsize=7
+        )
     right.axvline(1, color='black', linewidth=0.8)
     right.set_yticks(
         range(len(groups)), [f'{data}  {method}' for data, method in groups], fontsize=8
@@ -841,7 +922,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     right.invert_yaxis()
     right.set(
         xscale='log',
-        xlabel='competitor / ours, with the time to build their graph',
+        xlabel=f'{clock}, competitor / ours, with the building of their graph',
         title='Ratio of times',
     )
     right.margins(x=0.15, y=0.01)
@@ -940,18 +1021,62 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help='start no process per measurement: quicker for small sizes, but without '
         'a time limit, and with blurred memory figures',
     )
-    parser.add_argument('--measure', help=argparse.SUPPRESS)
+    parser.add_argument('--serve', action='store_true', help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
 
-def _run_task(template: Row, path: Path, args: argparse.Namespace) -> Row:
+def _run_task(
+    template: Row, args: argparse.Namespace, laboratory: Laboratory | None
+) -> Row:
+    path = prepare(template.dataset, args.root)
     if template.library != OURS or template.method in UNBOUNDED:
         count = _num_incidences(path)
         if count > args.competitor_limit:
-            return replace(template, status=_over_size(args), num_incidences=count)
-    if args.in_process:
+            status = _over(args.competitor_limit, 'incidences')
+            return replace(template, status=status, num_incidences=count)
+    if laboratory is None:
         return measure(path, template, args.repeats)
-    return _measure_apart(path, template, args)
+    return laboratory.measure(path, template, args.repeats, args.time_limit)
+
+
+def run(
+    pending: Sequence[Row], args: argparse.Namespace, console: Console
+) -> Iterator[Row]:
+    r"""Measures one after the other, and leaves out datasets that cannot be had.
+
+    Args:
+        pending (Sequence[Row]): What to measure.
+        args (argparse.Namespace): The command line.
+        console (rich.console.Console): Where progress is shown.
+    """
+    missing: set[str] = set()
+    laboratory = None
+    if pending and not args.in_process:
+        laboratory = Laboratory(args.threads)
+    columns = (
+        '{task.description}',
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task('', total=len(pending))
+            for task in pending:
+                label = f'{task.dataset} {task.method} {task.library}'
+                progress.update(bar, description=label)
+                if task.dataset not in missing:
+                    try:
+                        row = _run_task(task, args, laboratory)
+                    except (ConnectionError, ValueError) as error:
+                        console.print(f'{task.dataset} cannot be had: {error}')
+                        missing.add(task.dataset)
+                    else:
+                        yield _rounded(row)
+                progress.advance(bar)
+    finally:
+        if laboratory is not None:
+            laboratory.close()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -961,12 +1086,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv (Sequence[str], optional): The command line. (default: :obj:`None`)
 
     Returns:
-        Zero, or one if anything failed.
+        Zero, or one if anything failed or could not be had.
     """
     args = parse_args(argv)
-    if args.measure is not None:
-        path, template, repeats = json.loads(args.measure)
-        print(json.dumps(asdict(measure(Path(path), Row(**template), repeats))))
+    if args.serve:
+        serve()
         return 0
 
     console = Console()
@@ -985,32 +1109,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = {
             key: row for key, row in rows.items() if key not in {t.key for t in tasks}
         }
-    finished = {'measured', _over_size(args), _over_time(args)}
+    finished = {
+        'measured',
+        _over(args.competitor_limit, 'incidences'),
+        _over(args.time_limit, 'seconds'),
+    }
     pending = [
         t for t in tasks if t.key not in rows or rows[t.key].status not in finished
     ]
-    missing: set[str] = set()
-    columns = (
-        '{task.description}',
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task('', total=len(pending))
-        for task in pending:
-            label = f'{task.dataset} {task.method} {task.library}'
-            progress.update(bar, description=label)
-            if task.dataset not in missing:
-                try:
-                    path = prepare(task.dataset, args.root)
-                except (ConnectionError, ValueError) as error:
-                    console.print(f'{task.dataset} cannot be had: {error}')
-                    missing.add(task.dataset)
-                else:
-                    rows[task.key] = _rounded(_run_task(task, path, args))
-                    write_rows(args.out, derive(list(rows.values())))
-            progress.advance(bar)
+    for row in run(pending, args, console):
+        rows[row.key] = row
+        write_rows(args.out, derive(list(rows.values())))
 
     final = derive(sorted(rows.values(), key=_place))
     write_rows(args.out, final)
@@ -1018,8 +1127,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     plot(alike, args.out.with_suffix('.png'))
     print_table(alike, console)
     console.print(f'{len(pending)} measurements, written to {args.out}')
-    failed = [row for row in final if row.status.startswith('failed')]
-    return 1 if failed or missing else 0
+    complete = all(
+        task.key in rows and not rows[task.key].status.startswith('failed')
+        for task in tasks
+    )
+    return 0 if complete else 1
 
 
 if __name__ == '__main__':

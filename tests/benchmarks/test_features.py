@@ -1,5 +1,6 @@
-import argparse
 import importlib.util
+import os
+import signal
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -111,7 +112,7 @@ def test_second_run_measures_nothing(
 ) -> None:
     path = folder / 'results' / 'features.csv'
     before = path.read_bytes()
-    for name in ('measure', '_measure_apart', 'prepare'):
+    for name in ('measure', 'Laboratory', 'prepare'):
         monkeypatch.delattr(script, name)
     assert script.main(arguments(folder)) == 0
     assert '\n0 measurements' in capsys.readouterr().out
@@ -120,53 +121,51 @@ def test_second_run_measures_nothing(
 
 def test_measurement_in_its_own_process(script: ModuleType, tmp_path: Path) -> None:
     path = script.prepare('planted_500', tmp_path)
-    args = argparse.Namespace(repeats=1, time_limit=60.0)
     template = script.Row('planted_500', 'degree', 'igraph', 'cpu', 1, status='')
-    row = script._measure_apart(path, template, args)
-    assert row.status == 'measured'
-    assert row.max_abs_difference == 0
+    laboratory = script.Laboratory(threads=1)
+    try:
+        row = laboratory.measure(path, template, 2, 60.0)
+        assert (row.status, row.repeats, row.max_abs_difference) == ('measured', 2, 0)
+        row = laboratory.measure(path, template, 1, 0.0)
+        assert row.status == 'skipped: over 0 seconds'
+        row = laboratory.measure(tmp_path / 'gone.pt', template, 1, 60.0)
+        assert row.status.startswith('failed: FileNotFoundError')
+    finally:
+        laboratory.close()
+    assert laboratory.process.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ('body', 'status'),
-    [
-        ('import time; time.sleep(60)', 'skipped: over 0.5 seconds'),
-        ("raise SystemExit('no such thing')", 'failed (1): no such thing'),
-        ('import os; os.kill(os.getpid(), 9)', 'failed (-9): no message'),
-    ],
-)
-def test_measurement_that_does_not_end_well(
+def test_killed_measurement_is_a_failure(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def out_of_memory(*args: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(script, 'measure', out_of_memory)
+    template = script.Row('planted_500', 'degree', script.OURS, 'cpu', 1, status='')
+    row = script.measure_apart(tmp_path / 'any.pt', template, 1, 60.0)
+    assert row.status == 'failed: exit code -9'
+
+
+def test_missing_dataset_is_reported(
     script: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    body: str,
-    status: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    other = tmp_path / 'other.py'
-    other.write_text(body, encoding='utf-8')
-    monkeypatch.setattr(script, '__file__', str(other))
-    args = argparse.Namespace(repeats=1, time_limit=0.5)
-    template = script.Row('gone', 'degree', script.OURS, 'cpu', 1, status='')
-    row = script._measure_apart(tmp_path / 'gone.pt', template, args)
-    assert row.status == status
+    def no_answer(*args: object) -> None:
+        raise ConnectionError('no answer')
+
+    monkeypatch.setattr(script, 'prepare', no_answer)
+    assert script.main([*arguments(tmp_path), '--in-process']) == 1
+    out = capsys.readouterr().out
+    assert out.count('planted_500 cannot be had: no answer') == 1
 
 
 def test_exponent_of_a_power_law(script: ModuleType) -> None:
-    rows = [
-        script.Row(
-            f'planted_{size}',
-            'degree',
-            script.OURS,
-            'cpu',
-            1,
-            'measured',
-            num_incidences=size,
-            total_seconds=3e-7 * size**1.25,
-        )
-        for size in (10**5, 10**6, 10**7)
-    ]
-    assert script.growth_exponent(rows) == pytest.approx(1.25)
-    assert script.growth_exponent(rows[:1]) is None
+    points = [(size, 3e-7 * size**1.25) for size in (10**5, 10**6, 10**7)]
+    assert script.growth_exponent(points) == pytest.approx(1.25)
+    assert script.growth_exponent(points[:1]) is None
 
 
 def test_competitors_by_hand(script: ModuleType) -> None:

@@ -494,6 +494,40 @@ def test_small_publications(
     ] == [{4: 0, 1: 1, 2: 2}, {1: 0, 4: 1, 3: 2}, {3: 2}]
 
 
+@pytest.mark.parametrize(
+    ('anchor', 'anchors'),
+    [('first', [9]), ('last', [9]), ('first_second', [9, 1])],
+)
+def test_author_listed_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anchor: str, anchors: list[int]
+) -> None:
+    # Kept in this dataset: the first mention counts for the order, and the role of the
+    # anchor, first or last, wins.
+    counts = {'num_nodes': 3, 'num_hyperedges': 1, 'num_distinct': 1, 'max_size': 3}
+    enter(monkeypatch, 'coAA', **counts, min_size=3, mean_size=3.0)
+    write_lines(tmp_path / 'coAA' / 'raw', b'9\t1\t4\t9\n', b'0\t1\t1\t2\n')
+    (group,) = groups_of(data_of(AnchorDataset('coAA', tmp_path, anchor))).values()
+    assert sorted(v for v, m in group.items() if m.is_anchor) == sorted(anchors)
+    roles = {node: m.role for node, m in group.items()}
+    assert roles == {9: 2 if anchor == 'last' else 0, 1: 1, 4: 1}
+
+
+def test_sender_among_the_receivers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(monkeypatch, 'emEN', **COUNTS | {'num_hyperedges': 2, 'mean_size': 2.5})
+    write_lines(
+        tmp_path / 'emEN' / 'raw',
+        b'7\t5\t7\t9\t5\n7\t7\t5\n',
+        b'0\t1\t2\t1\t0\n2\t0\t1\n',
+    )
+    groups = groups_of(data_of(AnchorDataset('emEN', root=tmp_path)))
+    assert groups == {
+        0: {7: Member(True, 2), 5: Member(False, 0), 9: Member(False, 1)},
+        1: {7: Member(True, 2), 5: Member(False, 1)},
+    }
+
+
 def test_same_every_time(small: str, tmp_path: Path) -> None:
     for name in ('a', 'b'):
         write_lines(tmp_path / name / small / 'raw')

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -60,6 +61,18 @@ ODD_VALUES: list[Any] = [
     torch.tensor(1),
     'many\nlines\r\n',
 ]
+
+
+def examples(count: int) -> settings:
+    """Settings for so many examples, however slow the machine is."""
+    return settings(
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=[
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.too_slow,
+        ],
+    )
 
 
 @st.composite

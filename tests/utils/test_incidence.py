@@ -20,6 +20,7 @@ from tgx_anchor.utils import (
     collapse_incidences,
     distinct_hyperedges,
     incidence,
+    incidence_fingerprint,
     incidence_matrix,
     index_ptr,
     is_sorted,
@@ -240,3 +241,26 @@ def test_mix_is_injective() -> None:
     mixed = incidence._mix(torch.arange(1500))
     pairs = torch.combinations(mixed).sum(dim=1)
     assert torch.unique(pairs).numel() == 1500 * 1499 // 2
+
+
+@SETTINGS
+@given(incidences())
+def test_fingerprint_ignores_the_order(drawn: tuple[Tensor, Groups, int]) -> None:
+    index, groups, num_nodes = drawn
+    value = incidence_fingerprint(index, num_nodes)
+    assert value == incidence_fingerprint(to_index(groups), num_nodes)
+
+
+def test_fingerprints_tell_hypergraphs_apart() -> None:
+    groups = [[0, 1], [1, 2], [2, 0, 3]]
+    index = to_index(groups)
+    others = [(index, 5), (to_index(groups[::-1]), 4), (to_index(groups[:2]), 4)]
+    for column in range(index.size(1)):
+        for row in range(2):
+            for step in (1, -1):
+                changed = index.clone()
+                changed[row, column] += step
+                others.append((changed, 4))
+    others.append((torch.cat([index, index[:, :1]], dim=1), 4))
+    values = {incidence_fingerprint(*other) for other in [*others, (index, 4)]}
+    assert len(values) == len(others) + 1

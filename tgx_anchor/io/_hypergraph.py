@@ -23,7 +23,6 @@ from tgx_anchor.io._columns import (
     listed,
     parse_integers,
     parse_numbers,
-    row_number,
     shorten,
     to_float32,
     to_numpy,
@@ -46,10 +45,8 @@ def check_max_anchors(max_anchors: int | None) -> None:
         raise ValueError(f"'max_anchors' must be at least 1 (got {max_anchors})")
 
 
-def id_of(vocabulary: Vocabulary | None, number: int) -> str:
-    r"""Shows the id of the node or hyperedge, or its number where it has none."""
-    if vocabulary is None:
-        return str(number)
+def id_of(vocabulary: Vocabulary, number: int) -> str:
+    r"""Shows the id of a node or hyperedge."""
     value = vocabulary[number]
     return shorten(value.item() if isinstance(value, Tensor) else value)
 
@@ -67,21 +64,56 @@ def find_repeats(node: IntArray, hyperedge: IntArray) -> IntArray:
     return np.sort(order[1:][same])
 
 
+def check_groups(
+    node: IntArray,
+    hyperedge: IntArray,
+    y: BoolArray,
+    node_id: Vocabulary,
+    hyperedge_id: Vocabulary,
+    max_anchors: int | None,
+    locate: Locate,
+) -> None:
+    r"""Raises a :class:`ValueError` if a group holds a member twice, or has too many
+    anchors.
+
+    Args:
+        node (numpy.ndarray): The node of each incidence, in the order of the source.
+        hyperedge (numpy.ndarray): The hyperedge of each incidence.
+        y (numpy.ndarray): Whether the member is an anchor.
+        node_id (torch.Tensor or list[str]): The user's name of each node.
+        hyperedge_id (torch.Tensor or list[str]): The user's name of each hyperedge.
+        max_anchors (int, optional): The number of anchors that a hyperedge may have,
+            without limit if :obj:`None`.
+        locate (Callable[[int], str]): Names an incidence in messages.
+    """
+    repeats = find_repeats(node, hyperedge)
+    if len(repeats):
+        row = int(repeats[0])
+        raise ValueError(
+            f'group {id_of(hyperedge_id, int(hyperedge[row]))} must hold each member '
+            f'once (got member {id_of(node_id, int(node[row]))} again in {locate(row)})'
+        )
+    count = np.bincount(hyperedge[y], minlength=len(hyperedge_id))
+    if max_anchors is not None and (count > max_anchors).any():
+        group = int(np.argmax(count > max_anchors))
+        row = int(np.flatnonzero((hyperedge == group) & y)[max_anchors])
+        raise ValueError(
+            f'group {id_of(hyperedge_id, group)} must have at most {max_anchors} '
+            f"anchors, its 'max_anchors' (got {count[group]}, the first too many in "
+            f'{locate(row)})'
+        )
+
+
 def build_data(
     node: IntArray,
     hyperedge: IntArray,
     y: BoolArray,
     num_nodes: int,
     num_hyperedges: int,
-    *,
-    node_id: Vocabulary | None = None,
-    hyperedge_id: Vocabulary | None = None,
-    max_anchors: int | None = None,
-    locate: Locate = row_number,
-    incidence: dict[str, Tensor] | None = None,
+    incidence: dict[str, Tensor],
     **kwargs: Any,
 ) -> AnchorData:
-    r"""Checks the incidences, orders them by hyperedge, and builds the hypergraph.
+    r"""Orders the incidences by hyperedge, and builds the hypergraph.
 
     Args:
         node (numpy.ndarray): The node of each incidence, in the order of the source.
@@ -89,35 +121,10 @@ def build_data(
         y (numpy.ndarray): Whether the member is an anchor.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
-        node_id (torch.Tensor or list[str], optional): The user's name of each node.
-            (default: :obj:`None`)
-        hyperedge_id (torch.Tensor or list[str], optional): The user's name of each
-            hyperedge. (default: :obj:`None`)
-        max_anchors (int, optional): The number of anchors that a hyperedge may have,
-            without limit if :obj:`None`. (default: :obj:`None`)
-        locate (Callable[[int], str], optional): Names an incidence in messages.
-            (default: :obj:`row_number`)
-        incidence (dict[str, torch.Tensor], optional): Attributes of the incidences,
-            in the order of the source. (default: :obj:`None`)
+        incidence (dict[str, torch.Tensor]): Attributes of the incidences, in the
+            order of the source.
         **kwargs: All other attributes.
     """
-    repeats = find_repeats(node, hyperedge)
-    if len(repeats):
-        repeat = int(repeats[0])
-        raise ValueError(
-            f'group {id_of(hyperedge_id, int(hyperedge[repeat]))} must hold each '
-            f'member once (got member {id_of(node_id, int(node[repeat]))} again in '
-            f'{locate(repeat)})'
-        )
-    count = np.bincount(hyperedge[y], minlength=num_hyperedges)
-    if max_anchors is not None and (count > max_anchors).any():
-        group = int(np.argmax(count > max_anchors))
-        row = int(np.flatnonzero((hyperedge == group) & y)[max_anchors])
-        raise ValueError(
-            f'group {id_of(hyperedge_id, group)} must have at most {max_anchors} '
-            f"anchor{'s'[: max_anchors != 1]}, its 'max_anchors' (got "
-            f'{count[group]}, the last too many in {locate(row)})'
-        )
     perm = np.argsort(hyperedge, kind='stable')
     order = torch.from_numpy(perm)
     data = AnchorData(
@@ -125,9 +132,7 @@ def build_data(
         num_nodes=num_nodes,
         num_hyperedges=num_hyperedges,
         y=torch.from_numpy(y[perm]),
-        node_id=node_id,
-        hyperedge_id=hyperedge_id,
-        **{key: value[order] for key, value in (incidence or {}).items()},
+        **{key: value[order] for key, value in incidence.items()},
         **kwargs,
     )
     data.validate()

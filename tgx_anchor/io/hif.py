@@ -29,6 +29,7 @@ from tgx_anchor.io._columns import (
 from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
+    check_groups,
     check_max_anchors,
     flags_of,
     id_of,
@@ -133,9 +134,9 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
     records = {name: _records(name, document.get(name, [])) for name in RECORD_KEYS}
     node, node_id = _number('node', records['nodes'], records['incidences'])
     hyperedge, hyperedge_id = _number('edge', records['edges'], records['incidences'])
-    nodes = _level('nodes', records['nodes'], node_id)
-    edges = _level('edges', records['edges'], hyperedge_id)
-    incidences = _level('incidences', records['incidences'])
+    nodes = _level('nodes', records['nodes'], node_id[len(records['nodes']) :])
+    edges = _level('edges', records['edges'], hyperedge_id[len(records['edges']) :])
+    incidences = _level('incidences', records['incidences'], [])
 
     attributes = {**_attributes(nodes), **_attributes(edges)}
     incidence = _attributes(incidences)
@@ -155,19 +156,18 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
         feature_names = _feature_names(
             own['feature_names'], {**attributes, **incidence}
         )
+    locate = incidences.locate
+    y = parse_flags('is_anchor', incidences.column('is_anchor', False), locate)
+    check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
     return build_data(
         node,
         hyperedge,
-        parse_flags(
-            'is_anchor', incidences.column('is_anchor', False), incidences.locate
-        ),
+        y,
         len(node_id),
         len(hyperedge_id),
+        incidence,
         node_id=node_id,
         hyperedge_id=hyperedge_id,
-        max_anchors=max_anchors,
-        locate=incidences.locate,
-        incidence=incidence,
         role_names=role_names,
         feature_names=feature_names,
         **attributes,
@@ -293,20 +293,18 @@ def _number(
     return code[size:], vocabulary
 
 
-def _level(
-    name: str, records: list[Record], vocabulary: Vocabulary | None = None
-) -> _Level:
-    unlisted = 0 if vocabulary is None else len(vocabulary) - len(records)
-
+def _level(name: str, records: list[Record], unlisted: Vocabulary) -> _Level:
     def locate(row: int) -> str:
         if row < len(records):
             return f'{name}[{row}]'
-        return f'{name[:-1]} {id_of(vocabulary, row)}, which has no record'
+        lost = id_of(unlisted, row - len(records))
+        return f'{name[:-1]} {lost}, which has no record'
 
     level = _Level(
         name,
-        [record.get('weight', MISSING) for record in records] + [MISSING] * unlisted,
-        [record.get('attrs', {}) for record in records] + [{}] * unlisted,
+        [record.get('weight', MISSING) for record in records]
+        + [MISSING] * len(unlisted),
+        [record.get('attrs', {}) for record in records] + [{}] * len(unlisted),
         locate,
     )
     known = {FEATURES[name], *(['is_anchor', 'role'] if name == 'incidences' else [])}

@@ -4,6 +4,7 @@ import csv
 import gzip
 import importlib
 import io
+import re
 import sys
 import warnings
 import zlib
@@ -41,6 +42,7 @@ from tgx_anchor.io._columns import (
 from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
+    check_groups,
     check_max_anchors,
     flags_of,
     id_of,
@@ -209,17 +211,16 @@ def _assemble(table: _Table, max_anchors: int | None) -> AnchorData:
             key: [name.removeprefix(PREFIXES[key]) for name in names]
             for key, names in layout.features.items()
         }
+    check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
     return build_data(
         node,
         hyperedge,
         y,
         len(node_id),
         len(hyperedge_id),
+        incidence,
         node_id=node_id,
         hyperedge_id=hyperedge_id,
-        max_anchors=max_anchors,
-        locate=locate,
-        incidence=incidence,
         **other,
     )
 
@@ -227,19 +228,18 @@ def _assemble(table: _Table, max_anchors: int | None) -> AnchorData:
 def _one_per_owner(
     name: str, value: FloatArray, code: IntArray, vocabulary: Vocabulary, locate: Locate
 ) -> FloatArray:
-    first = np.empty(len(vocabulary), dtype=np.int64)
-    # The last assignment stays: backwards, that is the first row of each.
-    first[code[::-1]] = np.arange(len(code))[::-1]
-    differs = value != value[first[code]]
+    last = np.empty(len(vocabulary), dtype=np.int64)
+    last[code] = np.arange(len(code))
+    differs = value != value[last[code]]
     if differs.any():
         row = int(np.argmax(differs))
-        earlier = int(first[code[row]])
+        other = int(last[code[row]])
         raise ValueError(
             f"'{name}' must be the same in all rows of "
-            f'{id_of(vocabulary, int(code[row]))} (got {value[earlier]} in '
-            f'{locate(earlier)} and {value[row]} in {locate(row)})'
+            f'{id_of(vocabulary, int(code[row]))} (got {value[row]} in {locate(row)} '
+            f'and {value[other]} in {locate(other)})'
         )
-    return np.asarray(value[first])
+    return np.asarray(value[last])
 
 
 def _plan(present: Sequence[Any], chosen: Mapping[str, str]) -> _Layout:
@@ -488,13 +488,11 @@ def _line_of(path: Path, row: int) -> str:
 
 def _first_undecodable(path: Path) -> str:
     with _open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            text = line.decode(errors='surrogateescape')
-            # Stands for a byte that is no part of a character.
-            odd = next((char for char in text if '\udc80' <= char <= '\udcff'), None)
-            if odd is not None:
-                return f'{odd.encode(errors="surrogateescape")!r} in line {number}'
-    return 'an unfinished character'
+        # Lone surrogates stand for the bytes that are no part of a character.
+        text = file.read().decode(errors='surrogateescape')
+    odd = next(re.finditer('[\udc80-\udcff]', text))
+    line = text.count('\n', 0, odd.start()) + 1
+    return f'{odd.group().encode(errors="surrogateescape")!r} in line {line}'
 
 
 # Writing #####################################################################

@@ -91,11 +91,6 @@ def read_ogb(
     num_nodes, num_hyperedges = _size(graph, member), _size(graph, group)
     node = _read_row(index, 0, num_nodes, member)
     hyperedge = _read_row(index, 1, num_hyperedges, group)
-    if len(node) != len(hyperedge):
-        raise ValueError(
-            f"'edge_index' must have rows of the same length "
-            f'(got {len(node)} and {len(hyperedge)})'
-        )
     attributes: dict[str, Any] = {
         'x': _features(graph, ('node_feat_dict', 'x_dict'), member, num_nodes),
         'hyperedge_attr': _features(
@@ -120,7 +115,7 @@ def read_ogb(
         flag_anchors(anchor, node, hyperedge, num_nodes, num_hyperedges),
         num_nodes,
         num_hyperedges,
-        incidence={} if edge_feat is None else {'incidence_attr': edge_feat},
+        {} if edge_feat is None else {'incidence_attr': edge_feat},
         **attributes,
     )
 

@@ -46,10 +46,7 @@ def read_scipy(matrix: Any, anchor: Any = None) -> AnchorData:
         # SciPy's conversions trust the indices, and would read beyond the arrays.
         if hasattr(matrix, 'check_format'):
             matrix.check_format(full_check=True)
-        entries = sparse.coo_array(matrix, copy=True)
-        for axis, index in enumerate((entries.row, entries.col)):
-            if len(index) and not 0 <= index.min() <= index.max() < matrix.shape[axis]:
-                raise ValueError(f'an index lies outside of axis {axis}')
+        entries = sparse.coo_array(matrix)
     except ValueError as error:
         raise ValueError(
             f"'matrix' must be well-formed (got: {one_line(error)})"
@@ -74,6 +71,7 @@ def read_scipy(matrix: Any, anchor: Any = None) -> AnchorData:
         flag_anchors(anchor, node, hyperedge, num_nodes, num_hyperedges),
         num_nodes,
         num_hyperedges,
+        {},
     )
 
 

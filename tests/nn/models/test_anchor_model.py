@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
@@ -14,6 +16,7 @@ from tests.strategies import (
     to_groups,
 )
 from tgx_anchor.data import AnchorData
+from tgx_anchor.nn import DegreeHeuristic, RandomHeuristic
 from tgx_anchor.nn.models.anchor_model import AnchorModel, training_mask
 
 
@@ -97,6 +100,20 @@ def test_training_mask() -> None:
     assert training_mask(data).tolist() == data.train_mask.tolist()
 
 
+def test_training_mask_with_validation() -> None:
+    data = small_data()
+    data.train_mask = torch.tensor([True, False, False, False, False, False])
+    data.val_mask = torch.tensor([False, False, False, False, True, False])
+    assert training_mask(data).nonzero().flatten().tolist() == [0]
+    assert training_mask(data, use_val=True).nonzero().flatten().tolist() == [0, 4]
+    data.val_mask[1] = True
+    with one_line_error("'val_mask'", 'hyperedge 1'):
+        training_mask(data, use_val=True)
+    del data.val_mask
+    with one_line_error("'val_mask'", 'none'):
+        training_mask(data, use_val=True)
+
+
 @pytest.mark.parametrize(
     ('mask', 'names'),
     [
@@ -123,3 +140,39 @@ def test_nothing_to_learn_from() -> None:
     ):
         with one_line_error('none'):
             training_mask(data)
+
+
+def test_score() -> None:
+    data = to_data([[0, 1], [1, 2], [0, 2, 1], [2]], 3, [[0], [2], [1], [2]])
+    model = Fixed(torch.tensor([0.6, 0.4, 0.9, 0.1, 0.4, 0.2, 0.4, 1.0]))
+    # Right, wrong, half right; the singleton leaves no choice.
+    assert model.score(data) == pytest.approx(0.5)
+    mask = torch.tensor([True, True, False, True])
+    assert model.score(data, mask) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize('kind', [DegreeHeuristic, RandomHeuristic])
+def test_save_and_load(
+    kind: type[DegreeHeuristic | RandomHeuristic], tmp_path: Path
+) -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3]], 4, [[1], [2], [3]])
+    model = kind(seed=7).fit(data)
+    assert model.get_params() == {'seed': 7}
+    model.save(tmp_path / 'model')
+    assert [path.name for path in tmp_path.iterdir()] == ['model']
+    twin = kind.load(str(tmp_path / 'model'))
+    assert repr(twin) == repr(model)
+    assert torch.equal(twin.predict_proba(data), model.predict_proba(data))
+    assert torch.equal(twin.predict(data), model.predict(data))
+
+
+def test_load_of_another_class(tmp_path: Path) -> None:
+    path = tmp_path / 'model'
+    RandomHeuristic().save(path)
+    with one_line_error(str(path), "'DegreeHeuristic'", "'RandomHeuristic'"):
+        DegreeHeuristic.load(path)
+    with pytest.raises(FileNotFoundError):
+        DegreeHeuristic.load(tmp_path / 'nothing')
+    path.write_bytes(b'nonsense')
+    with one_line_error(str(path), 'saved model'):
+        DegreeHeuristic.load(path)

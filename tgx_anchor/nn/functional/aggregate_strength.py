@@ -55,16 +55,17 @@ def aggregate_strength(
         generator=generator,
         device=None if generator is None else generator.device,
     )
-    priority = priority.to(node.device).unsqueeze(1)
+    # As floating point: maxima of integers are slow on the CPU.
+    priority = priority.to(node.device, torch.double).unsqueeze(1)
     is_known = mask[hyperedge]
-    value = table[node]
+    value = table.index_select(0, node)
     guesses = torch.zeros_like(table)
     for _ in range(num_anchors):
         best = scatter(value, hyperedge, 0, num_hyperedges, 'max')
-        is_best = (value == best[hyperedge]) & (value > -torch.inf)
-        drawn = torch.where(is_best, priority, -1)
+        is_best = (value == best.index_select(0, hyperedge)) & (value > -torch.inf)
+        drawn = torch.where(is_best, priority, -1.0)
         winner = scatter(drawn, hyperedge, 0, num_hyperedges, 'max')
-        chosen = is_best & (drawn == winner[hyperedge])
+        chosen = is_best & (drawn == winner.index_select(0, hyperedge))
         guessed = (chosen & ~is_known.unsqueeze(1)).to(table.dtype)
         guesses += scatter(guessed, node, 0, num_nodes, 'sum')
         # Who has been chosen does not stand in the way of the next.
@@ -74,8 +75,8 @@ def aggregate_strength(
 
     factor = torch.as_tensor(weight, dtype=table.dtype, device=node.device)
     if factor.dim() == 0:
-        out = (factor * anchored.unsqueeze(1) + guesses) / degree
+        out = (factor * anchored.unsqueeze(1) + guesses).div_(degree)
     else:
         out = factor * anchored.view(-1, 1, 1) + guesses.unsqueeze(2)
-        out = out / degree.unsqueeze(2)
+        out.div_(degree.unsqueeze(2))
     return out.squeeze(1) if strength.dim() == 1 else out

@@ -73,6 +73,24 @@ def anchor_cross_entropy(
         - **output:** scalar
     """
     target = anchor_target(y, hyperedge, mask).to(score.dtype)
-    weight = mask.to(score.dtype)
+    return target_cross_entropy(score, target, mask.to(score.dtype), hyperedge)
+
+
+def target_cross_entropy(
+    score: Tensor, target: Tensor, weight: Tensor, hyperedge: Tensor
+) -> Tensor:
+    r"""As :func:`anchor_cross_entropy`, given what stays the same in all epochs.
+
+    Args:
+        score (torch.Tensor): The score :math:`s_{v;e}` of each incidence.
+        target (torch.Tensor): The :func:`anchor_target`.
+        weight (torch.Tensor): One for the hyperedges to learn from, zero for others.
+        hyperedge (torch.Tensor): The hyperedge of each incidence.
+
+    Shapes:
+        - **score, target, hyperedge:** :math:`(P)`
+        - **weight:** :math:`(M)`
+        - **output:** scalar
+    """
     loss: Callable[..., Tensor] = _AnchorCrossEntropy.apply
     return loss(score, target, weight, hyperedge)

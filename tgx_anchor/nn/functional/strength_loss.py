@@ -103,31 +103,103 @@ def strength_problem(
     )
 
 
+class StrengthBuffers:
+    r"""Room for what :func:`strength_gradient` computes on its way. Large tensors cost
+    more to allocate than to fill, so an epoch writes over those of the last one.
+
+    Args:
+        problem (StrengthProblem): The hypergraph.
+        num_variants (int): The number :math:`K` of strengths per node.
+
+    Shapes:
+        - **x:** :math:`(N, K)`
+        - **total, share:** :math:`(M, K)`
+    """
+
+    def __init__(self, problem: StrengthProblem, num_variants: int) -> None:
+        num_nodes, num_hyperedges = problem.H.size()
+        self.x = problem.known.new_empty((num_nodes, num_variants))
+        self.total = problem.known.new_empty((num_hyperedges, num_variants))
+        self.share = torch.empty_like(self.total)
+
+
+def strength_gradient(
+    strength: Tensor,
+    problem: StrengthProblem,
+    alpha: Tensor,
+    out: Tensor,
+    buffers: StrengthBuffers,
+    loss: Tensor | None = None,
+) -> None:
+    r"""The gradient of :func:`strength_loss`, to train without a graph.
+
+    Args:
+        strength (torch.Tensor): The strength of each node.
+        problem (StrengthProblem): The hypergraph.
+        alpha (torch.Tensor): The weight of the alignment.
+        out (torch.Tensor): Takes the gradient.
+        buffers (StrengthBuffers): Written over.
+        loss (torch.Tensor, optional): If given, the loss is added to it.
+            (default: :obj:`None`)
+
+    Shapes:
+        - **strength, out:** :math:`(N, K)`
+        - **alpha:** scalar or :math:`(K)`
+        - **loss:** :math:`(K)`
+    """
+    x, total, share = buffers.x, buffers.total, buffers.share
+    is_cross_entropy = problem.alignment == 'cross_entropy'
+    shift = strength.amax(dim=0) if strength.numel() > 0 else 0.0
+    torch.sub(strength, shift, out=x).clamp_(min=-_MAX_RANGE)
+    if loss is not None:
+        loss -= (problem.anchored * x).sum(0)
+        if is_cross_entropy:
+            loss -= alpha * (problem.reference * x).sum(0)
+    _product(problem.Ht, x.exp_(), total)
+    # An empty hyperedge has no sum to divide by, and nothing to learn from.
+    total.clamp_(min=torch.finfo(x.dtype).tiny)
+    if loss is not None:
+        log_total = total.log()
+        loss += (problem.known * log_total).sum(0)
+        if is_cross_entropy:
+            loss += alpha * (problem.aligned * log_total).sum(0)
+    inverse = total.reciprocal_()
+    if is_cross_entropy:
+        share.copy_(problem.known).addcmul_(problem.aligned, alpha)
+        _product(problem.H, share.mul_(inverse), out)
+        out.mul_(x).addcmul_(problem.reference, alpha, value=-1)
+    else:
+        # Q is zero outside of the aligned hyperedges: no need to mask them again.
+        _product(problem.Qt, x, share)
+        share.mul_(inverse)
+        if loss is not None:
+            loss -= alpha * share.sum(0)
+        share.mul_(alpha).add_(problem.known)
+        _product(problem.H, share.mul_(inverse), out)
+        _product(problem.Q, inverse.mul_(alpha), out, subtract=True)
+        out.mul_(x)
+    out.sub_(problem.anchored)
+
+
+def _product(matrix: Tensor, x: Tensor, out: Tensor, subtract: bool = False) -> None:
+    # A single column is faster as a vector.
+    if x.size(1) == 1:
+        x, out = x.squeeze(1), out.squeeze(1)
+        torch.addmv(out, matrix, x, beta=subtract, alpha=1 - 2 * subtract, out=out)
+    else:
+        torch.addmm(out, matrix, x, beta=subtract, alpha=1 - 2 * subtract, out=out)
+
+
 class _StrengthLoss(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, strength: Tensor, alpha: Tensor, problem: StrengthProblem
     ) -> Tensor:
-        shift = strength.max(dim=0).values if strength.numel() > 0 else 0.0
-        shifted = (strength - shift).clamp(min=-_MAX_RANGE)
-        x = shifted.exp()
-        # An empty hyperedge has no sum to divide by, and nothing to learn from.
-        total = (problem.Ht @ x).clamp(min=torch.finfo(x.dtype).tiny)
-        share = problem.known / total
-        loss = (problem.known * total.log()).sum(0)
-        loss = loss - (problem.anchored * shifted).sum(0)
-        if problem.alignment == 'cross_entropy':
-            share = share + alpha * problem.aligned / total
-            cross = (problem.aligned * total.log()).sum(0)
-            loss = loss + alpha * (cross - (problem.reference * shifted).sum(0))
-            pull = alpha * problem.reference
-        else:
-            scale = problem.aligned / total
-            agreement = (problem.Qt @ x) * scale
-            loss = loss - alpha * agreement.sum(0)
-            share = share + alpha * agreement * scale
-            pull = alpha * (x * (problem.Q @ scale))
-        ctx.save_for_backward(x * (problem.H @ share) - problem.anchored - pull)
+        grad = torch.empty_like(strength, memory_format=torch.contiguous_format)
+        buffers = StrengthBuffers(problem, strength.size(1))
+        loss = strength.new_zeros(strength.size(1))
+        strength_gradient(strength, problem, alpha, grad, buffers, loss)
+        ctx.save_for_backward(grad)
         return loss
 
     @staticmethod

@@ -23,11 +23,16 @@ from tgx_anchor.metrics import anchor_accuracy
 from tgx_anchor.nn.functional import (
     StrengthProblem,
     aggregate_strength,
-    anchor_cross_entropy,
-    strength_loss,
+    anchor_target,
     strength_problem,
 )
-from tgx_anchor.nn.functional.strength_loss import ALIGNMENTS, Alignment
+from tgx_anchor.nn.functional.anchor_cross_entropy import target_cross_entropy
+from tgx_anchor.nn.functional.strength_loss import (
+    ALIGNMENTS,
+    Alignment,
+    StrengthBuffers,
+    strength_gradient,
+)
 from tgx_anchor.nn.models.anchor_model import (
     AnchorModel,
     known_hyperedges,
@@ -68,9 +73,9 @@ PAPER_GRID: dict[str, tuple[float | None, ...]] = {
     'w': (None, *map(float, range(1, 11))),
 }
 
-# Rows that pass through the network at once when all incidences are scored, and
-# values that the search keeps in memory at once: bounds on memory, not on speed.
-_CHUNK_ROWS = 1 << 18
+# Rows that pass through the network at once, few enough for their hidden layer to
+# reuse memory; and values that the search keeps in memory at once.
+_CHUNK_ROWS = 1 << 15
 _CHUNK_VALUES = 1 << 25
 
 
@@ -288,14 +293,30 @@ class AnchorRadar(AnchorModel):
     ) -> IncidenceScorer:
         # Only the known hyperedges take part, so only their rows are touched.
         row = mask[data.hyperedge_index[1]]
-        known_feature, y = feature[row], data['y'][row]
+        known_feature = feature[row]
         hyperedge = (mask.long().cumsum(0) - 1)[data.hyperedge_index[1][row]]
-        every = torch.ones(int(mask.sum()), dtype=torch.bool, device=mask.device)
+        weight = known_feature.new_ones(int(mask.sum()))
+        target = anchor_target(data['y'][row], hyperedge, weight > 0)
+        # The loss is a sum over hyperedges: whole ones pass in blocks of rows.
+        end = hyperedge.bincount(minlength=weight.numel()).cumsum(0)
+        number = torch.unique_consecutive(end // _CHUNK_ROWS, return_counts=True)[1]
+        first = number.cumsum(0) - number
+        rows = torch.diff(end[first + number - 1], prepend=end.new_zeros(1)).tolist()
+        blocks = list(
+            zip(
+                known_feature.split(rows),
+                target.to(weight.dtype).split(rows),
+                weight.split(number.tolist()),
+                (hyperedge - first.repeat_interleave(number)[hyperedge]).split(rows),
+                strict=True,
+            )
+        )
         scorer = self._new_scorer(feature.size(1)).to(feature.device)
         optimizer = torch.optim.Adam(scorer.parameters(), lr=lr)
         for _ in self._epochs('stage 1', progress):
             optimizer.zero_grad()
-            anchor_cross_entropy(scorer(known_feature), y, hyperedge, every).backward()
+            for part, *known in blocks:
+                target_cross_entropy(scorer(part), *known).backward()
             optimizer.step()
         return scorer
 
@@ -307,11 +328,20 @@ class AnchorRadar(AnchorModel):
         lr: float,
         progress: bool,
     ) -> None:
-        optimizer = torch.optim.Adam(strengths.parameters(), lr=lr)
+        # One column per weight; the gradient in closed form needs no graph.
+        strength = strengths.strength
+        strength.grad = torch.empty_like(strength)
+        table, out = (
+            value.view(strength.size(0), -1)
+            for value in (strength.detach(), strength.grad)
+        )
+        weight = torch.as_tensor(alpha, dtype=table.dtype, device=table.device)
+        buffers = StrengthBuffers(problem, table.size(1))
+        optimizer = torch.optim.Adam([strength], lr=lr, fused=True)
         for _ in self._epochs('stage 2', progress):
-            optimizer.zero_grad()
-            strength_loss(strengths.strength, problem, alpha).sum().backward()
+            strength_gradient(table, problem, weight, out, buffers)
             optimizer.step()
+        strength.grad = None
 
     def _epochs(self, name: str, progress: bool) -> Iterator[int]:
         return iter(tqdm(range(self.num_epochs), desc=name, disable=not progress))
@@ -525,10 +555,12 @@ def incidence_features(data: AnchorData) -> Tensor:
         value = data.get(key)
         if value is None:
             continue
+        if index is not None:
+            value = _standardise(value.double())
         value = value.to(torch.get_default_dtype())
         if not torch.isfinite(value).all():
             raise ValueError(f"'{key}' must be finite (got NaN or infinity)")
-        parts.append(value if index is None else _standardise(value)[index])
+        parts.append(value if index is None else value[index])
     if not parts:
         raise ValueError(
             "'data' must have features (got none; 'AddTopologicalFeatures()(data)' "
@@ -538,7 +570,8 @@ def incidence_features(data: AnchorData) -> Tensor:
 
 
 def _standardise(value: Tensor) -> Tensor:
-    # Attributes of the user come in any unit; topological features are in [0, 1].
+    # Attributes of the user come in any unit, seconds since 1970 included;
+    # topological features are in [0, 1].
     std = value.std(dim=0, correction=0)
     return (value - value.mean(dim=0)) / torch.where(std > 0, std, 1.0)
 
