@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+# Test tensors are small: threads that wait for each other on a busy machine cost a
+# thousand times what they save.
+torch.set_num_threads(1)
+
 DEVICES = ['cpu', *(['cuda'] if torch.cuda.is_available() else [])]
 
 
