@@ -973,7 +973,7 @@ def test_two_processes_at_once(small: str, tmp_path: Path) -> None:
         )
         for i in range(2)
     ]
-    outputs = [process.communicate(timeout=60) for process in processes]
+    outputs = [process.communicate(timeout=240) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], outputs
     assert outputs[0][0] == outputs[1][0] != ''
     assert sum(err.count('Processing...') for _, err in outputs) == 1

@@ -993,7 +993,6 @@ def test_planted_anchors_are_found() -> None:
 
 
 @pytest.mark.mirror
-@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'least'), [('emER', 66.0), ('qaBI', 87.1)])
 def test_published_accuracy(
     mirror: Path, tmp_path: Path, name: str, least: float
