@@ -588,7 +588,9 @@ Spread = tuple[float, float | None, int]
 def _mean_and_std(values: Sequence[float]) -> Spread | None:
     if not values:
         return None
-    return statistics.fmean(values), statistics.pstdev(values), len(values)
+    # One split has no spread.
+    std = statistics.pstdev(values) if len(values) > 1 else None
+    return statistics.fmean(values), std, len(values)
 
 
 def _line(

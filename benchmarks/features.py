@@ -812,7 +812,8 @@ def print_table(rows: Sequence[Row], console: Console) -> None:
             table.add_section()
         last = row.dataset
         if row.status != 'measured':
-            table.add_row(row.dataset, row.method, row.library, '', row.status)
+            word = row.status.partition(':')[0]
+            table.add_row(row.dataset, row.method, row.library, '', word)
             continue
         table.add_row(
             row.dataset,
@@ -909,8 +910,14 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             offset = (present.index(library) + 0.5) / len(present) - 0.5
             place.append(groups.index((row.dataset, row.method)) + 0.8 * offset)
         length = [ratio(row) for row in bars]
+        # On a logarithmic axis there is no zero: bars begin where both are equal.
         drawn = right.barh(
-            place, length, height=0.38, color=f'C{color + 6}', label=library
+            place,
+            [value - 1 for value in length],
+            left=1,
+            height=0.38,
+            color=f'C{color + 6}',
+            label=library,
         )
         right.bar_label(
             drawn, [f'{value:.3g}' for value in length], padding=2, fontsize=7
@@ -1095,7 +1102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=150)
+        console = Console(width=170)
     datasets = [*args.datasets, *(f'planted_{size}' for size in args.sizes)]
     tasks = [
         Row(dataset, method, library, args.device, args.threads, status='')
