@@ -27,6 +27,7 @@ STEPS = [
     'fit',
     'predict',
     'peak memory',
+    'processor',
     'total',
 ]
 
@@ -82,7 +83,7 @@ def test_every_task_has_its_figures(script: ModuleType, folder: Path) -> None:
             case = f'{size} x {number}'
             expected['stage2', case] = ['epoch', 'bare products', 'ratio']
         expected['pipeline', size] = STEPS
-    expected['growth', ' '.join(SIZES)] = ['exponent']
+    expected['growth', ' '.join(SIZES)] = ['processor exponent', 'exponent']
     assert found == expected
     assert path.with_suffix('.png').stat().st_size > 0
 
@@ -216,7 +217,7 @@ def test_coaa_has_its_size_and_a_bound(
 
 @pytest.mark.slow
 def test_process_of_its_own(script: ModuleType, tmp_path: Path) -> None:
-    args = script.parse(['--threads', '1', '--epochs', '1'])
+    args = script.parse(['--threads', '1', '--epochs', '1', '--pipeline-repeats', '1'])
     rows = script._pipeline_apart(SIZES[0], args)
     assert [row.quantity for row in rows] == STEPS
     assert {row.threads for row in rows} == {1}
