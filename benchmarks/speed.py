@@ -583,7 +583,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     left.set(xscale='log', ylim=(0, 3.5), xlabel='incidences', ylabel='ratio')
     left.set_title('One epoch')
     if lines:
-        left.legend(loc='upper center', bbox_to_anchor=(0.5, 0.82))
+        left.legend(loc='center', bbox_to_anchor=(0.5, 0.74), fontsize='small')
 
     steps: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
