@@ -19,6 +19,7 @@ from tgx_anchor.utils import (
     check_hyperedge_index,
     collapse_incidences,
     distinct_hyperedges,
+    gather_hyperedges,
     incidence,
     incidence_fingerprint,
     incidence_matrix,
@@ -176,6 +177,31 @@ def test_collapse_of_distinct_incidences_is_the_identity(
     distinct, inverse = collapse_incidences(index, num_nodes)
     assert torch.equal(distinct, index)
     assert inverse.tolist() == list(range(index.size(1)))
+
+
+@SETTINGS
+@given(groupings(repeated_members=True))
+def test_gather_hyperedges(drawn: tuple[Groups, int]) -> None:
+    groups, _ = drawn
+    index = to_index(groups)
+    gathered, perm, order = gather_hyperedges(index, len(groups))
+    renumbered = [groups[e] for e in order.tolist()]
+    assert sorted(order.tolist()) == list(range(len(groups)))
+    assert torch.equal(gathered, to_index(renumbered))
+    assert torch.equal(gathered[0], index[0, perm])
+    assert torch.equal(order[gathered[1]], index[1, perm])
+    first = [group[0] for group in renumbered if group]
+    assert first == sorted(first)
+
+
+def test_gather_hyperedges_by_hand(device: torch.device) -> None:
+    # Hyperedges {2, 3}, {0, 2}, none, {1}.
+    index = torch.tensor([[2, 3, 0, 2, 1], [0, 0, 1, 1, 3]], device=device)
+    gathered, perm, order = gather_hyperedges(index, 5)
+    members = gathered[:, gathered[1].argsort()][0].tolist()
+    assert members == [0, 2, 1, 2, 3]
+    assert perm.tolist() == [2, 3, 4, 0, 1]
+    assert [e for e in order.tolist() if e in (0, 1, 3)] == [1, 3, 0]
 
 
 def test_collapse_by_hand(device: torch.device) -> None:

@@ -118,6 +118,7 @@ class AddTopologicalFeatures(BaseTransform):
         num_nodes, num_hyperedges = int(data.num_nodes or 0), data.num_hyperedges
         column = {name: i for i, name in enumerate(self.feature_names)}
         out = torch.empty((node.numel(), len(column)), device=node.device)
+        count = torch.bincount(node, minlength=num_nodes).clamp(min=1)
 
         for name in self.centralities:
             value = CENTRALITIES[name](data.hyperedge_index, num_nodes, num_hyperedges)
@@ -129,10 +130,10 @@ class AddTopologicalFeatures(BaseTransform):
             if self.global_:
                 parts = [_minmax(value), _rank(level)]
                 for part in local:
-                    parts += _mean_and_std(part, node, num_nodes)
+                    parts += _mean_and_std(part, node, count)
                 start = column[f'{name}_{GLOBAL_COLUMNS[0]}']
                 table = torch.stack(parts, dim=1).to(out.dtype)
-                out[:, start : start + len(parts)] = table[node]
+                out[:, start : start + len(parts)] = table.index_select(0, node)
         if self.local:
             size = data.hyperedge_size.to(out.dtype)
             out[:, column[SIZE_COLUMN]] = size[hyperedge]
@@ -179,16 +180,26 @@ def _local_columns(
     value: Tensor, level: Tensor, hyperedge_index: Tensor, num_hyperedges: int
 ) -> tuple[Tensor, Tensor]:
     node, hyperedge = hyperedge_index
-    order = group_order(level[node], hyperedge, num_hyperedges)
-    begin, end = order.ptr[:-1][hyperedge], order.ptr[1:][hyperedge]
-    ranked = value[node[order.perm]]
-    low, high = ranked[end - 1], ranked[begin]
-    minmax = _ratio(ranked - low, high - low)
-    rank = _ratio((order.first - begin).double(), (end - begin - 1).double())
+    order = group_order(level.index_select(0, node), hyperedge, num_hyperedges)
+    ranked = value.index_select(0, node.index_select(0, order.perm))
+    # Empty hyperedges may point past the end, but nobody asks for theirs.
+    padded = torch.cat([ranked, ranked.new_zeros(1)])
+    size = torch.diff(order.ptr)
+    low = padded[(order.ptr[1:] - 1).clamp(min=0)]
+    span = padded[order.ptr[:-1]] - low
+    minmax = _ratio(
+        ranked - low.index_select(0, hyperedge), span.index_select(0, hyperedge)
+    )
+    rank = _ratio(
+        (order.first - order.ptr.index_select(0, hyperedge)).double(),
+        (size - 1.0).index_select(0, hyperedge),
+    )
     return order.by_incidence(minmax), order.by_incidence(rank)
 
 
-def _mean_and_std(value: Tensor, node: Tensor, num_nodes: int) -> list[Tensor]:
-    mean = scatter(value, node, 0, num_nodes, 'mean')
-    variance = scatter((value - mean[node]).square(), node, 0, num_nodes, 'mean')
+def _mean_and_std(value: Tensor, node: Tensor, count: Tensor) -> list[Tensor]:
+    # Over the incidences of each node, of which there are 'count'.
+    mean = scatter(value, node, 0, count.numel(), 'sum') / count
+    deviation = value - mean.index_select(0, node)
+    variance = scatter(deviation.square_(), node, 0, count.numel(), 'sum') / count
     return [mean, variance.sqrt()]

@@ -10,6 +10,7 @@ from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
     collapse_incidences,
+    gather_hyperedges,
     incidence_matrix,
     index_ptr,
     is_sorted,
@@ -49,28 +50,13 @@ def _clique_product(
 
     # W = H Hᵀ - diag(H Hᵀ); the diagonal is the sum of squared multiplicities.
     count = scatter(torch.ones_like(inverse), inverse, 0, distinct.size(1), 'sum')
-    distinct, count = _by_first_member(distinct, count, num_hyperedges)
-    multiplicity = count.double()
+    # W does not depend on the order of hyperedges.
+    distinct, perm, _ = gather_hyperedges(distinct, num_hyperedges)
+    multiplicity = count[perm].double()
     H = incidence_matrix(distinct, *size, value=multiplicity)
     Ht = incidence_matrix(distinct, *size, value=multiplicity, transpose=True)
     diagonal = scatter(multiplicity.square(), distinct[0], 0, num_nodes, 'sum')
     return lambda x: H @ (Ht @ x) - diagonal * x
-
-
-def _by_first_member(
-    distinct: Tensor, count: Tensor, num_hyperedges: int
-) -> tuple[Tensor, Tensor]:
-    # W does not depend on the order of hyperedges. In the order of their first members,
-    # neighbours in memory are neighbours in the hypergraph: products on large ones are
-    # bound by memory, and become several times faster.
-    node, hyperedge = distinct
-    first = scatter(node, hyperedge, 0, num_hyperedges, 'min')
-    rank = torch.empty_like(first)
-    rank[torch.argsort(first, stable=True)] = torch.arange(
-        num_hyperedges, device=first.device
-    )
-    hyperedge, perm = torch.sort(rank[hyperedge], stable=True)
-    return torch.stack([node[perm], hyperedge]), count[perm]
 
 
 def _power_iteration(

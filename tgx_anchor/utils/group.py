@@ -26,9 +26,7 @@ class GroupOrder(NamedTuple):
 
     def by_incidence(self, value: Tensor) -> Tensor:
         r"""Brings values of sorted positions back to the order of incidences."""
-        out = torch.empty_like(value)
-        out[self.perm] = value
-        return out
+        return torch.empty_like(value).scatter_(0, self.perm, value)
 
 
 def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupOrder:
@@ -53,7 +51,7 @@ def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupO
     # One stable sort of one integer key; hyperedges are nearly in place already.
     key = hyperedge * (high - low + 1) + (high - level)
     perm = torch.argsort(key, stable=True)
-    ranked = value[perm]
+    ranked = value.index_select(0, perm)
     starts = torch.ones_like(hyperedge, dtype=torch.bool)
     starts[1:] = (hyperedge[1:] != hyperedge[:-1]) | (ranked[1:] != ranked[:-1])
     position = torch.arange(value.numel(), device=value.device)

@@ -121,6 +121,34 @@ def incidence_matrix(
         return torch.sparse_csr_tensor(ptr, col, value, size, check_invariants=False)
 
 
+def gather_hyperedges(
+    hyperedge_index: Tensor, num_hyperedges: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Renumbers hyperedges in the order of their first members, so that neighbours in
+    memory are neighbours in the hypergraph. Products with the incidence matrix of a
+    large hypergraph are bound by memory, and become several times faster.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Returns:
+        The renumbered incidences, sorted again; for each of them its place before; and
+        for each hyperedge its number before.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **output:** :math:`(2, P)`, :math:`(P)` and :math:`(M)`
+    """
+    node, hyperedge = hyperedge_index
+    ptr = index_ptr(hyperedge, num_hyperedges)
+    # An empty hyperedge may come anywhere.
+    first = torch.cat([node, node.new_zeros(1)])[ptr[:-1]]
+    order = torch.argsort(first, stable=True)
+    perm, renumbered = arange_by_ptr(ptr[order], torch.diff(ptr)[order])
+    return torch.stack([node[perm], renumbered]), perm, order
+
+
 def collapse_incidences(
     hyperedge_index: Tensor, num_nodes: int
 ) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.functional.anchor_cross_entropy import anchor_target
-from tgx_anchor.utils import incidence_matrix
+from tgx_anchor.utils import gather_hyperedges, incidence_matrix
 
 Alignment = Literal['all', 'known', 'cross_entropy']
 ALIGNMENTS: tuple[Alignment, ...] = ('all', 'known', 'cross_entropy')
@@ -22,7 +22,8 @@ _MAX_RANGE = 600.0
 @dataclass(frozen=True)
 class StrengthProblem:
     r"""What the loss of stage 2 needs to know of a hypergraph, as sparse matrices;
-    made once by :func:`strength_problem` and used in every epoch.
+    made once by :func:`strength_problem` and used in every epoch. Hyperedges are in
+    the order of :func:`~tgx_anchor.utils.gather_hyperedges`.
 
     Shapes:
         - **H, Q:** :math:`(N, M)`, incidences, and incidences with their references
@@ -84,23 +85,46 @@ def strength_problem(
         aligned = aligned & mask
         value = value * (target > 0)
 
-    def matrix(value: Tensor, transpose: bool) -> Tensor:
-        return incidence_matrix(
-            hyperedge_index, num_nodes, num_hyperedges, value, transpose
-        )
-
-    ones = torch.ones_like(value)
+    # The loss does not depend on the order of hyperedges.
+    index, perm, order = gather_hyperedges(hyperedge_index, num_hyperedges)
+    H, Q = _matrices(index, num_nodes, num_hyperedges, value[perm], False)
+    Ht, Qt = _matrices(index, num_nodes, num_hyperedges, value[perm], True)
     return StrengthProblem(
-        H=matrix(ones, False),
-        Ht=matrix(ones, True),
-        Q=matrix(value, False),
-        Qt=matrix(value, True),
-        known=mask.double().unsqueeze(1),
+        H=H,
+        Ht=Ht,
+        Q=Q,
+        Qt=Qt,
+        known=mask[order].double().unsqueeze(1),
         anchored=scatter(target, node, 0, num_nodes, 'sum').unsqueeze(1),
-        aligned=aligned.double().unsqueeze(1),
+        aligned=aligned[order].double().unsqueeze(1),
         reference=scatter(value, node, 0, num_nodes, 'sum').unsqueeze(1),
         alignment=alignment,
     )
+
+
+def _matrices(
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    value: Tensor,
+    transpose: bool,
+) -> tuple[Tensor, Tensor]:
+    # Incidences, and incidences with values: they share all but their entries.
+    place = torch.arange(value.numel(), device=value.device)
+    pattern = incidence_matrix(
+        hyperedge_index, num_nodes, num_hyperedges, place, transpose
+    )
+    with_ones, with_values = (
+        torch.sparse_csr_tensor(
+            pattern.crow_indices(),
+            pattern.col_indices(),
+            entries,
+            pattern.size(),
+            check_invariants=False,
+        )
+        for entries in (torch.ones_like(value), value[pattern.values()])
+    )
+    return with_ones, with_values
 
 
 class StrengthBuffers:
