@@ -43,7 +43,8 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
 from tgx_anchor.nn.functional import StrengthProblem, strength_problem
-from tgx_anchor.nn.models.anchor_radar import PAPER_GRID, PAPER_PARAMS
+from tgx_anchor.nn.models.anchor_radar import PAPER_PARAMS
+from tgx_anchor.nn.models.anchor_radar_search import PAPER_GRID
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 from tgx_anchor.transforms.add_topological_features import CENTRALITIES
 

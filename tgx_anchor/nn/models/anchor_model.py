@@ -4,6 +4,7 @@ import inspect
 import os
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.utils import group_topk
+from tgx_anchor.utils import group_topk, incidence_fingerprint
 
 _FORMAT = 'tgx_anchor model 1'
 
@@ -145,7 +146,6 @@ class AnchorModel(torch.nn.Module, ABC):
             )
         try:
             model = cls(**content['params'])
-            model._allocate(content['state'])
             model.load_state_dict(content['state'])
         except (AttributeError, LookupError, RuntimeError, TypeError) as error:
             raise ValueError(
@@ -153,7 +153,22 @@ class AnchorModel(torch.nn.Module, ABC):
             ) from None
         return model
 
-    def _allocate(self, state: dict[str, Tensor]) -> None:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        r"""Takes over what another model of this class has learnt, also where this
+        one has not been fitted yet.
+        """
+        before = self._modules.copy(), self._buffers.copy()
+        try:
+            self._allocate(state_dict)
+            return super().load_state_dict(state_dict, strict, assign)
+        except Exception:
+            # What does not fit must leave no trace.
+            self._modules, self._buffers = before
+            raise
+
+    def _allocate(self, state: Mapping[str, Any]) -> None:
         # Makes room for a state whose shapes the constructor could not know.
         pass
 
@@ -211,3 +226,42 @@ def known_hyperedges(data: AnchorData, name: str) -> Tensor:
             f'(got hyperedge {int(unknown.nonzero()[0])})'
         )
     return mask
+
+
+def topology(data: AnchorData) -> tuple[Tensor, int, int]:
+    r"""The incidences, the number of nodes and the number of hyperedges.
+
+    Args:
+        data (AnchorData): The hypergraph.
+    """
+    return data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+
+
+def fingerprint(data: AnchorData) -> Tensor:
+    r"""Numbers that tell hypergraphs apart.
+
+    Args:
+        data (AnchorData): The hypergraph.
+
+    Shapes:
+        - **output:** :math:`(4)`
+    """
+    index, num_nodes, num_hyperedges = topology(data)
+    code = incidence_fingerprint(index, num_nodes)
+    sizes = [num_nodes, num_hyperedges, data.num_incidences, code]
+    return torch.tensor(sizes, device=index.device)
+
+
+def anchors_per_hyperedge(data: AnchorData, mask: Tensor) -> int:
+    r"""How many anchors a hyperedge has, as far as those in :obj:`mask` tell; one if
+    there are none.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        mask (torch.Tensor): The hyperedges with known anchors.
+
+    Shapes:
+        - **mask:** :math:`(M)`
+    """
+    anchors = int(data['y'][mask[data.hyperedge_index[1]]].sum())
+    return max(1, round(anchors / max(int(mask.sum()), 1)))

@@ -1,14 +1,7 @@
 """The method of the paper: score, strengthen, aggregate."""
 
-import copy
-import csv
-import hashlib
-import io
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +12,6 @@ from tqdm import tqdm
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.metrics import anchor_accuracy
 from tgx_anchor.nn.functional import (
     StrengthProblem,
     aggregate_strength,
@@ -35,12 +27,19 @@ from tgx_anchor.nn.functional.strength_loss import (
 )
 from tgx_anchor.nn.models.anchor_model import (
     AnchorModel,
-    known_hyperedges,
+    anchors_per_hyperedge,
+    fingerprint,
+    topology,
     training_mask,
 )
+from tgx_anchor.nn.models.anchor_radar_search import (
+    PAPER_GRID,
+    TuneResult,
+    search_grid,
+)
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
+from tgx_anchor.nn.models.incidence_features import incidence_features
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
-from tgx_anchor.utils import incidence_fingerprint
 
 Stages = Literal['both', 'first', 'second']
 _STAGES: tuple[Stages, ...] = ('both', 'first', 'second')
@@ -65,21 +64,9 @@ PAPER_PARAMS: dict[str, tuple[float, float, float, float | None]] = {
     'moML': (0.1, 0.1, 1.0, None),
 }
 
-# The search space of the paper: 3 x 3 x 20 x 11 points.
-PAPER_GRID: dict[str, tuple[float | None, ...]] = {
-    'lr_stage1': (0.001, 0.01, 0.1),
-    'lr_stage2': (0.001, 0.01, 0.1),
-    'alpha': (0.0, *(i / 100 for i in range(1, 10)), *(i / 10 for i in range(1, 11))),
-    'w': (None, *map(float, range(1, 11))),
-}
-
 # Rows that pass through the network at once, few enough for their hidden layer to
-# reuse memory; and values that the search keeps in memory at once.
+# reuse memory.
 _CHUNK_ROWS = 1 << 15
-_CHUNK_VALUES = 1 << 25
-
-
-_FEATURES = ('incidence_attr', 'x', 'hyperedge_attr')
 
 
 class AnchorRadar(AnchorModel):
@@ -141,6 +128,7 @@ class AnchorRadar(AnchorModel):
     strengths: AnchorStrength | None
     share: Tensor
     fitted_on: Tensor
+    num_anchors: Tensor
 
     def __init__(
         self,
@@ -190,6 +178,7 @@ class AnchorRadar(AnchorModel):
         self.register_module('strengths', None)
         self.register_buffer('share', torch.empty(0, dtype=torch.double))
         self.register_buffer('fitted_on', torch.full((4,), -1))
+        self.register_buffer('num_anchors', torch.ones((), dtype=torch.long))
 
     @classmethod
     def from_paper(cls, setting: str, **kwargs: Any) -> Self:
@@ -209,11 +198,15 @@ class AnchorRadar(AnchorModel):
         return cls(**{**published, **kwargs})
 
     def reset_parameters(self) -> None:
-        r"""Resets all learnable parameters."""
+        r"""Resets all learnable parameters; what :meth:`fit` has found is lost."""
         if self.scorer is not None:
-            self.scorer = self._new_scorer(self.scorer.in_channels)
+            fresh = self._new_scorer(self.scorer.in_channels)
+            self.scorer = fresh.to(self.fitted_on.device)
         if self.strengths is not None:
             self.strengths.reset_parameters()
+        self.share = self.share.new_empty(0)
+        self.fitted_on = torch.full_like(self.fitted_on, -1)
+        self.num_anchors = torch.ones_like(self.num_anchors)
 
     @property
     def strength(self) -> Tensor:
@@ -258,29 +251,47 @@ class AnchorRadar(AnchorModel):
                 (default: :obj:`False`)
         """
         mask = training_mask(data, use_val)
-        y = data['y']
         scorer = strengths = None
         reference = torch.zeros(data.num_incidences, device=mask.device)
         if self.stages != 'second':
-            feature = incidence_features(data)
-            scorer = self._fit_scorer(feature, data, mask, self.lr_stage1, progress)
-            reference = self._reference(scorer, feature, data)
+            scorer, reference = self._first_stage(data, mask, self.lr_stage1, progress)
         share = torch.empty(0, dtype=torch.double, device=mask.device)
+        num_anchors = anchors_per_hyperedge(data, mask)
         if self.stages != 'first':
-            problem = strength_problem(
-                reference, *_topology(data), y, mask, self.alignment
+            strengths = self._second_stage(
+                data,
+                strength_problem(
+                    reference, *topology(data), data['y'], mask, self.alignment
+                ),
+                self.alpha if self.stages == 'both' else 0.0,
+                progress,
             )
-            alpha = self.alpha if self.stages == 'both' else 0.0
-            strengths = AnchorStrength(int(data.num_nodes or 0)).to(mask.device)
-            self._fit_strengths(strengths, problem, alpha, self.lr_stage2, progress)
-            share = self._share(strengths.strength.detach(), data, y, mask)
+            strength = strengths.strength.detach()
+            share = self._share(strength, data, data['y'], mask, num_anchors)
         self.scorer, self.strengths, self.share = scorer, strengths, share
-        self.fitted_on = _fingerprint(data)
+        self.fitted_on = fingerprint(data)
+        self.num_anchors = torch.full_like(self.num_anchors, num_anchors)
         return self
 
+    def _first_stage(
+        self, data: AnchorData, mask: Tensor, lr: float, progress: bool
+    ) -> tuple[IncidenceScorer, Tensor]:
+        feature = incidence_features(data)
+        scorer = self._fit_scorer(feature, data, mask, lr, progress)
+        return scorer, self._reference(scorer, feature, data)
+
+    def _second_stage(
+        self, data: AnchorData, problem: StrengthProblem, alpha: float, progress: bool
+    ) -> AnchorStrength:
+        strengths = AnchorStrength(int(data.num_nodes or 0))
+        strengths.to(data.hyperedge_index.device)
+        self._fit_strengths(strengths, problem, alpha, self.lr_stage2, progress)
+        return strengths
+
     def _new_scorer(self, in_channels: int) -> IncidenceScorer:
+        # Only the generator of the CPU draws here: others stay as they are.
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
+            torch.default_generator.manual_seed(self.seed)
             return IncidenceScorer(in_channels, self.hidden_channels)
 
     def _fit_scorer(
@@ -355,7 +366,12 @@ class AnchorRadar(AnchorModel):
         return softmax(score, data.hyperedge_index[1], num_nodes=data.num_hyperedges)
 
     def _share(
-        self, strength: Tensor, data: AnchorData, y: Tensor, mask: Tensor
+        self,
+        strength: Tensor,
+        data: AnchorData,
+        y: Tensor,
+        mask: Tensor,
+        num_anchors: int,
     ) -> Tensor:
         if self.w is None:
             return torch.empty(0, dtype=torch.double, device=mask.device)
@@ -366,7 +382,7 @@ class AnchorRadar(AnchorModel):
             y,
             mask,
             self.w,
-            _num_anchors(data, y, mask),
+            num_anchors,
             torch.Generator().manual_seed(self.seed),
         )
 
@@ -383,14 +399,14 @@ class AnchorRadar(AnchorModel):
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
-        if self.scorer is None and self.strengths is None:
+        if self.fitted_on[0] < 0:
             raise ValueError(
                 "'AnchorRadar' must be fitted before it predicts (got none)"
             )
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
         if self.strengths is None and self.scorer is not None:
             return self._reference(self.scorer, self._features(data), data)
-        if torch.equal(self.fitted_on, _fingerprint(data)):
+        if torch.equal(self.fitted_on, fingerprint(data)):
             strength, share = self.strength, self.share
         else:
             strength, share = self._transfer(data)
@@ -423,21 +439,25 @@ class AnchorRadar(AnchorModel):
         )
         y = torch.zeros(data.num_incidences, dtype=torch.bool, device=reference.device)
         alignment: Alignment = 'all' if self.alignment == 'known' else self.alignment
-        problem = strength_problem(reference, *_topology(data), y, nothing, alignment)
-        strengths = AnchorStrength(int(data.num_nodes or 0)).to(reference.device)
+        problem = strength_problem(reference, *topology(data), y, nothing, alignment)
         # Alone in the loss, the alignment needs no weight.
-        self._fit_strengths(strengths, problem, 1.0, self.lr_stage2, False)
+        strengths = self._second_stage(data, problem, 1.0, False)
         strength = strengths.strength.detach()
-        return strength, self._share(strength, data, y, nothing)
+        share = self._share(strength, data, y, nothing, int(self.num_anchors))
+        return strength, share
 
-    def _allocate(self, state: dict[str, Tensor]) -> None:
+    def _allocate(self, state: Mapping[str, Any]) -> None:
+        device = self.fitted_on.device
         weight = state.get('scorer.mlp.lins.0.weight')
+        self.scorer = None
         if weight is not None:
-            self.scorer = self._new_scorer(weight.size(1))
+            self.scorer = self._new_scorer(weight.size(1)).to(device)
         strength = state.get('strengths.strength')
+        self.strengths = None
         if strength is not None:
-            self.strengths = AnchorStrength(strength.size(0))
-        self.share = torch.empty_like(state['share'])
+            self.strengths = AnchorStrength(strength.size(0)).to(device)
+        for name in ('share', 'fitted_on', 'num_anchors'):
+            setattr(self, name, torch.empty_like(state[name], device=device))
 
     # Choosing hyperparameters ################################################
 
@@ -449,7 +469,7 @@ class AnchorRadar(AnchorModel):
         path: str | Path | None = None,
         progress: bool = True,
         **kwargs: Any,
-    ) -> 'TuneResult':
+    ) -> TuneResult:
         r"""Searches a grid for the best mean accuracy on :obj:`val_mask` over all
         splits. Stage 1 runs once per split and :obj:`lr_stage1`, stage 2 once per
         :obj:`lr_stage2` for all :obj:`alpha` together, and all :obj:`w` are free.
@@ -467,343 +487,8 @@ class AnchorRadar(AnchorModel):
                 (default: :obj:`True`)
             **kwargs: Further arguments of the constructor.
         """
-        axes = _check_grid(cls, grid, kwargs)
-        splits = _splits(data)
-        model = cls(**kwargs)
-        kept = _SearchLog(path, splits, axes, model)
-        blocks = list(
-            itertools.product(range(len(splits)), axes['lr_stage1'], axes['lr_stage2'])
-        )
-        bar = tqdm(total=len(blocks), desc='tune', disable=not progress)
-        for number, lr_stage1 in itertools.product(
-            range(len(splits)), axes['lr_stage1']
-        ):
-            left = [
-                lr
-                for lr in axes['lr_stage2']
-                if (number, lr_stage1, lr) not in kept.done
-            ]
-            bar.update(len(axes['lr_stage2']) - len(left))
-            if left:
-                part, train, val = splits[number]
-                feature = incidence_features(part)
-                scorer = model._fit_scorer(
-                    feature, part, train, lr_stage1 or 0.0, False
-                )
-                reference = model._reference(scorer, feature, part)
-                problem = strength_problem(
-                    reference, *_topology(part), part['y'], train, model.alignment
-                )
-                alpha = torch.tensor(axes['alpha'], dtype=torch.double)
-                for lr_stage2 in left:
-                    strengths = AnchorStrength(int(part.num_nodes or 0), len(alpha))
-                    strengths.to(train.device)
-                    model._fit_strengths(
-                        strengths,
-                        problem,
-                        alpha.to(train.device),
-                        lr_stage2 or 0.0,
-                        False,
-                    )
-                    table = _accuracy_table(
-                        strengths.strength.detach(),
-                        part,
-                        train,
-                        val,
-                        axes['w'],
-                        model.seed,
-                    )
-                    kept.add((number, lr_stage1, lr_stage2), table)
-                    bar.update()
-        bar.close()
-        return _summarise(cls, kept, splits, axes, kwargs)
+        return search_grid(cls, data, grid, path, progress, kwargs)
 
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())
         return f'{self.__class__.__name__}({params})'
-
-
-@dataclass(frozen=True)
-class TuneResult:
-    r"""What :meth:`AnchorRadar.tune` found.
-
-    Args:
-        table (list[dict]): One row per point of the grid: its hyperparameters, and
-            :obj:`val_accuracy` and :obj:`val_std` over the splits.
-        best (dict): The hyperparameters of the best point.
-        model (AnchorRadar): A model with these, fitted on the first split.
-    """
-
-    table: list[dict[str, float | None]]
-    best: dict[str, float | None]
-    model: AnchorRadar
-
-
-def incidence_features(data: AnchorData) -> Tensor:
-    r"""The features that stage 1 sees: :obj:`incidence_attr`, then the standardised
-    :obj:`x` of the node and :obj:`hyperedge_attr` of the hyperedge.
-
-    Args:
-        data (AnchorData): The hypergraph.
-
-    Shapes:
-        - **output:** :math:`(P, F)`
-    """
-    node, hyperedge = data.hyperedge_index
-    parts = []
-    for key, index in zip(_FEATURES, (None, node, hyperedge), strict=True):
-        value = data.get(key)
-        if value is None:
-            continue
-        if index is not None:
-            value = _standardise(value.double())
-        value = value.to(torch.get_default_dtype())
-        if not torch.isfinite(value).all():
-            raise ValueError(f"'{key}' must be finite (got NaN or infinity)")
-        parts.append(value if index is None else value[index])
-    if not parts:
-        raise ValueError(
-            "'data' must have features (got none; 'AddTopologicalFeatures()(data)' "
-            'adds the topological ones)'
-        )
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-
-
-def _standardise(value: Tensor) -> Tensor:
-    # Attributes of the user come in any unit, seconds since 1970 included;
-    # topological features are in [0, 1].
-    std = value.std(dim=0, correction=0)
-    return (value - value.mean(dim=0)) / torch.where(std > 0, std, 1.0)
-
-
-def _topology(data: AnchorData) -> tuple[Tensor, int, int]:
-    return data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-
-
-def _fingerprint(data: AnchorData) -> Tensor:
-    index, num_nodes, num_hyperedges = _topology(data)
-    code = incidence_fingerprint(index, num_nodes)
-    sizes = [num_nodes, num_hyperedges, data.num_incidences, code]
-    return torch.tensor(sizes, device=index.device)
-
-
-def _num_anchors(data: AnchorData, y: Tensor, mask: Tensor) -> int:
-    # How many anchors a group has, as far as is known; one if nothing is.
-    known = int(mask.sum())
-    return max(1, round(int(y[mask[data.hyperedge_index[1]]].sum()) / max(known, 1)))
-
-
-Split = tuple[AnchorData, Tensor, Tensor]
-Block = tuple[int, float | None, float | None]
-
-
-def _check_grid(
-    cls: type[AnchorRadar],
-    grid: Mapping[str, Sequence[float | None]],
-    kwargs: Mapping[str, Any],
-) -> dict[str, tuple[float | None, ...]]:
-    names = tuple(PAPER_GRID)
-    for name in kwargs:
-        if name in names or name == 'stages':
-            raise ValueError(
-                f"'grid' must decide {', '.join(names)}, and 'stages' be 'both' "
-                f'(got {name!r} apart from it)'
-            )
-    unknown = [name for name in grid if name not in names]
-    if unknown:
-        raise ValueError(f"'grid' must name {', '.join(names)} (got {unknown[0]!r})")
-    axes = {name: tuple(grid.get(name, PAPER_GRID[name])) for name in names}
-    for name, values in axes.items():
-        if not values or not all(
-            isinstance(value, Real) or (name == 'w' and value is None)
-            for value in values
-        ):
-            raise ValueError(f"'grid[{name!r}]' must hold numbers (got {list(values)})")
-        axes[name] = tuple(None if value is None else float(value) for value in values)
-        for value in axes[name]:
-            point: dict[str, Any] = {name: value}
-            cls(**point)
-    return axes
-
-
-def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
-    out: list[Split] = []
-    for part in [data] if isinstance(data, AnchorData) else data:
-        masks = [part.get(name) for name in ('train_mask', 'val_mask')]
-        if any(mask is None for mask in masks):
-            raise ValueError("'data' must have 'train_mask' and 'val_mask' (got none)")
-        train, val = (mask if mask.dim() > 1 else mask.unsqueeze(1) for mask in masks)
-        if train.size(1) != val.size(1):
-            raise ValueError(
-                f"'val_mask' must have as many columns as 'train_mask', that is "
-                f'{train.size(1)} (got {val.size(1)})'
-            )
-        for column in range(train.size(1)):
-            single = copy.copy(part)
-            single.train_mask = train[:, column]
-            single.val_mask = val[:, column]
-            judged = known_hyperedges(single, 'val_mask')
-            if not judged.any():
-                raise ValueError("'val_mask' must hold a hyperedge (got none)")
-            out.append((single, training_mask(single), judged))
-    if not out:
-        raise ValueError("'data' must hold a hypergraph (got none)")
-    return out
-
-
-def _search_code(split: Split, model: AnchorRadar) -> str:
-    # Stands for all but the grid that decides the results of a search on a split.
-    data, train, val = split
-    learnt = data['y'] & (train | val)[data.hyperedge_index[1]]
-    text = [
-        _fingerprint(data).tolist(),
-        [tuple(data[key].size()) for key in _FEATURES if data.get(key) is not None],
-        [model.hidden_channels, model.num_epochs, model.alignment, model.seed],
-        *(flag.nonzero().view(-1).tolist() for flag in (learnt, train, val)),
-    ]
-    return hashlib.sha256(repr(text).encode()).hexdigest()[:16]
-
-
-def _accuracy_table(
-    strength: Tensor,
-    data: AnchorData,
-    train: Tensor,
-    val: Tensor,
-    weights: Sequence[float | None],
-    seed: int,
-) -> Tensor:
-    # The accuracy on 'val' of each alpha (rows) with each weight (columns).
-    node, hyperedge = data.hyperedge_index
-    row = val[hyperedge]
-    judged, y = node[row], data['y'][row]
-    group = (val.long().cumsum(0) - 1)[hyperedge[row]]
-    numbers = torch.tensor([w for w in weights if w is not None], dtype=strength.dtype)
-    num_anchors = _num_anchors(data, data['y'], train)
-    step = max(1, _CHUNK_VALUES // max(data.num_incidences, 1))
-    tables = []
-    for part in strength.split(step, dim=1):
-        share = aggregate_strength(
-            part,
-            data.hyperedge_index,
-            data.num_hyperedges,
-            data['y'],
-            train,
-            numbers.to(part.device),
-            num_anchors,
-            torch.Generator().manual_seed(seed),
-        )
-        aggregated = iter(share[judged].unbind(dim=2))
-        columns = [part[judged] if w is None else next(aggregated) for w in weights]
-        score = torch.stack(columns, dim=2).flatten(1)
-        accuracy = anchor_accuracy(score, y, group, int(val.sum())).mean(dim=0)
-        tables.append(accuracy.view(part.size(1), len(weights)))
-    return torch.cat(tables)
-
-
-class _SearchLog:
-    # The results of a search, block by block, in memory and in a file.
-
-    _HEADER = ('data', 'split', 'lr_stage1', 'lr_stage2', 'alpha', 'w', 'val_accuracy')
-
-    def __init__(
-        self,
-        path: str | Path | None,
-        splits: Sequence[Split],
-        axes: Mapping[str, Sequence[float | None]],
-        model: AnchorRadar,
-    ) -> None:
-        self.path = None if path is None else Path(path)
-        self.axes = axes
-        self.done: dict[Block, Tensor] = {}
-        self.data = [_search_code(split, model) for split in splits]
-        if self.path is not None and self.path.exists():
-            self._read(self.path)
-        elif self.path is not None:
-            self.path.write_text(','.join(self._HEADER) + '\n', encoding='utf-8')
-
-    def _read(self, path: Path) -> None:
-        head = ','.join(self._HEADER) + '\n'
-        text = path.read_text(encoding='utf-8')
-        if not text.startswith(head) and not head.startswith(text):
-            raise ValueError(f"'{path}' must hold a search (got something else)")
-        # A line that was cut off could pass for a whole one, and would spoil the next.
-        whole = text[: text.rfind('\n') + 1] or head
-        if whole != text:
-            path.write_text(whole, encoding='utf-8')
-        rows = list(csv.DictReader(io.StringIO(whole)))
-        found: dict[Block, dict[tuple[float | None, float | None], float]] = {}
-        for row in rows:
-            try:
-                block = (
-                    int(row['split']),
-                    _number(row['lr_stage1']),
-                    _number(row['lr_stage2']),
-                )
-                point = (_number(row['alpha']), _number(row['w']))
-                accuracy = float(row['val_accuracy'])
-            except (KeyError, TypeError, ValueError):
-                # A damaged line: its block is measured again.
-                continue
-            if block[0] >= len(self.data) or row['data'] != self.data[block[0]]:
-                raise ValueError(
-                    f"'{path}' must hold a search on the same data, with the same "
-                    f'splits and arguments (got another)'
-                )
-            found.setdefault(block, {})[point] = accuracy
-        points = list(itertools.product(self.axes['alpha'], self.axes['w']))
-        for block, values in found.items():
-            if all(point in values for point in points):
-                flat = torch.tensor(
-                    [values[point] for point in points], dtype=torch.double
-                )
-                self.done[block] = flat.view(len(self.axes['alpha']), -1)
-
-    def add(self, block: Block, table: Tensor) -> None:
-        self.done[block] = table.cpu()
-        if self.path is None:
-            return
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator='\n')
-        points = itertools.product(self.axes['alpha'], self.axes['w'])
-        for (alpha, w), value in zip(points, table.flatten().tolist(), strict=True):
-            number, lr_stage1, lr_stage2 = block
-            name = 'none' if w is None else w
-            writer.writerow(
-                [self.data[number], number, lr_stage1, lr_stage2, alpha, name, value]
-            )
-        with self.path.open('a', encoding='utf-8') as file:
-            file.write(text.getvalue())
-
-
-def _number(text: str) -> float | None:
-    return None if text == 'none' else float(text)
-
-
-def _summarise(
-    cls: type[AnchorRadar],
-    log: _SearchLog,
-    splits: Sequence[Split],
-    axes: Mapping[str, Sequence[float | None]],
-    kwargs: Mapping[str, Any],
-) -> TuneResult:
-    table: list[dict[str, float | None]] = []
-    for lr_stage1, lr_stage2 in itertools.product(axes['lr_stage1'], axes['lr_stage2']):
-        values = torch.stack(
-            [log.done[number, lr_stage1, lr_stage2] for number in range(len(splits))]
-        )
-        mean, std = values.mean(dim=0), values.std(dim=0, correction=0)
-        for i, alpha in enumerate(axes['alpha']):
-            for j, w in enumerate(axes['w']):
-                table.append(
-                    {
-                        'lr_stage1': lr_stage1,
-                        'lr_stage2': lr_stage2,
-                        'alpha': alpha,
-                        'w': w,
-                        'val_accuracy': float(mean[i, j]),
-                        'val_std': float(std[i, j]),
-                    }
-                )
-    top = max(table, key=lambda row: row['val_accuracy'] or 0.0)
-    best = {name: top[name] for name in axes}
-    return TuneResult(table, best, cls(**{**kwargs, **best}).fit(splits[0][0]))
