@@ -4,7 +4,9 @@ r"""Measures what training costs against the work that it cannot do without.
   once; training passes many rows in blocks, which is why it can be the faster one.
 * :obj:`stage2`: one epoch, for one and for 20 weights :math:`\alpha` at once, against
   bare sparse products, one each with :math:`\mathbf{H}`, :math:`\mathbf{H}^{\top}`,
-  :math:`\mathbf{Q}` and :math:`\mathbf{Q}^{\top}`, into memory that is there already.
+  :math:`\mathbf{Q}` and :math:`\mathbf{Q}^{\top}`, into memory that is there already;
+  as :class:`AnchorRadar` trains, and in a loop of the user's own around
+  :func:`strength_loss`.
 * :obj:`tune`: the 1,980 points of the paper's grid, against one fit.
 * :obj:`pipeline`: generate, add features, split, fit and predict, in a process of its
   own, with its peak memory; at the size of coAA, the largest dataset of the paper, and
@@ -42,7 +44,11 @@ from torch_geometric.utils import softmax
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
-from tgx_anchor.nn.functional import StrengthProblem, strength_problem
+from tgx_anchor.nn.functional import (
+    StrengthProblem,
+    strength_loss,
+    strength_problem,
+)
 from tgx_anchor.nn.models.anchor_radar import PAPER_PARAMS
 from tgx_anchor.nn.models.anchor_radar_search import PAPER_GRID
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
@@ -333,11 +339,25 @@ def measure_stage2(size: str, num_variants: int, turns: Turns) -> list[Row]:
         _known(data),
     )
     alpha = torch.linspace(0, 1, num_variants, dtype=torch.double)
-    model = TakingTurns(turns, _products(problem, num_variants))
+    products = _products(problem, num_variants)
+    model = TakingTurns(turns, products)
     strengths = AnchorStrength(num_nodes, num_variants)
     model._fit_strengths(strengths, problem, alpha, 0.1, False)
+
+    # The same in a loop of the user's own, with the loss and its graph.
+    own = TakingTurns(turns, products)
+    optimizer = torch.optim.Adam(strengths.parameters(), fused=True)
+    for _ in own._epochs('', False):
+        optimizer.zero_grad()
+        strength_loss(strengths.strength, problem, alpha).sum().backward()
+        optimizer.step()
     case = f'{size} x {num_variants}'
-    return _rows('stage2', case, data, model.figures('bare products'))
+    figures = [
+        ('own loop epoch', own.best_epoch, 's'),
+        ('own loop ratio', own.best_epoch / own.best_baseline, ''),
+        *model.figures('bare products'),
+    ]
+    return _rows('stage2', case, data, figures)
 
 
 # Search -------------------------------------------------------------------------------
