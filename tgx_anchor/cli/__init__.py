@@ -10,9 +10,10 @@ def main() -> None:
     try:
         from tgx_anchor.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in ('rich', 'typer'):
+        package = (error.name or '').partition('.')[0]
+        if package not in ('rich', 'typer'):
             raise
-        sys.exit(_fail(f"{error.name} is missing: pip install 'tgx_anchor[cli]'"))
+        sys.exit(_fail(f"{package} is missing: pip install 'tgx_anchor[cli]'"))
     try:
         code = run(sys.argv[1:])
     except (ValueError, OSError) as error:

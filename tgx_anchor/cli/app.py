@@ -5,6 +5,7 @@ import sys
 import typer
 
 from tgx_anchor import __version__
+from tgx_anchor.cli.benchmark import benchmark
 from tgx_anchor.cli.datasets import datasets
 from tgx_anchor.cli.demo import demo
 
@@ -18,6 +19,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(datasets)
+app.command()(benchmark)
 
 
 @app.callback(invoke_without_command=True)

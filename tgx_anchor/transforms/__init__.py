@@ -1,6 +1,13 @@
 r"""What is written onto the data before a model sees it."""
 
+from tgx_anchor.transforms.add_random_walk_embedding import AddRandomWalkEmbedding
 from tgx_anchor.transforms.add_topological_features import AddTopologicalFeatures
+from tgx_anchor.transforms.add_within_order_rank import AddWithinOrderRank
 from tgx_anchor.transforms.random_hyperedge_split import RandomHyperedgeSplit
 
-__all__ = ['AddTopologicalFeatures', 'RandomHyperedgeSplit']
+__all__ = [
+    'AddRandomWalkEmbedding',
+    'AddTopologicalFeatures',
+    'AddWithinOrderRank',
+    'RandomHyperedgeSplit',
+]

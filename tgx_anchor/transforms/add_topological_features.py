@@ -9,6 +9,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.transforms._round import round_centrality
 from tgx_anchor.utils import (
     coreness,
     degree,
@@ -122,7 +123,7 @@ class AddTopologicalFeatures(BaseTransform):
 
         for name in self.centralities:
             value = CENTRALITIES[name](data.hyperedge_index, num_nodes, num_hyperedges)
-            value, level = _round(value.double())
+            value, level = round_centrality(value)
             local = _local_columns(value, level, data.hyperedge_index, num_hyperedges)
             if self.local:
                 for key, part in zip(LOCAL_COLUMNS, local, strict=True):
@@ -149,14 +150,6 @@ class AddTopologicalFeatures(BaseTransform):
             f'{self.__class__.__name__}(local={self.local}, global_={self.global_}, '
             f'centralities={list(self.centralities)}, cat={self.cat})'
         )
-
-
-def _round(value: Tensor) -> tuple[Tensor, Tensor]:
-    # Rounds to 32 significant bits, and numbers the distinct values in their order.
-    mantissa, exponent = torch.frexp(value)
-    value = torch.ldexp(torch.round(mantissa * 2.0**32), exponent - 32)
-    value, level = torch.unique(value, return_inverse=True)
-    return value[level], level
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:

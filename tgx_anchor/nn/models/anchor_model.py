@@ -107,7 +107,7 @@ class AnchorModel(torch.nn.Module, ABC):
         content = {
             'format': _FORMAT,
             'model': type(self).__name__,
-            'params': self.get_params(),
+            'params': self._packed_params(),
             'state': self.state_dict(),
         }
         partial = Path(f'{path}.{os.getpid()}')
@@ -117,12 +117,23 @@ class AnchorModel(torch.nn.Module, ABC):
         finally:
             partial.unlink(missing_ok=True)
 
+    def _packed_params(self) -> dict[str, Any]:
+        # The arguments as plain values, for a file that holds no code.
+        return self.get_params()
+
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        # The inverse; 'kwargs' are those that a file cannot hold.
+        return {**params, **kwargs}
+
+    @classmethod
+    def load(cls, path: str | Path, **kwargs: Any) -> Self:
         r"""Makes a model that was saved by :meth:`save`.
 
         Args:
             path (str): The file.
+            **kwargs: Arguments of the constructor that a file cannot hold, such as an
+                encoder that is not of this package.
         """
         with Path(path).open('rb') as file, warnings.catch_warnings():
             warnings.simplefilter('ignore')
@@ -131,7 +142,7 @@ class AnchorModel(torch.nn.Module, ABC):
             except Exception as error:
                 # A damaged file fails in any way: as a key, an index, a struct.
                 raise ValueError(
-                    f"'{path}' must be a saved model (got: {_first_line(error)})"
+                    f"'{path}' must be a saved model (got: {one_line(error)})"
                 ) from None
         found = content.get('format') if isinstance(content, dict) else None
         if found != _FORMAT:
@@ -145,11 +156,11 @@ class AnchorModel(torch.nn.Module, ABC):
                 f'(got {content.get("model")!r})'
             )
         try:
-            model = cls(**content['params'])
+            model = cls(**cls._unpacked_params(content['params'], **kwargs))
             model.load_state_dict(content['state'])
         except (AttributeError, LookupError, RuntimeError, TypeError) as error:
             raise ValueError(
-                f"'{path}' must hold all of a model (got: {_first_line(error)})"
+                f"'{path}' must hold all of a model (got: {one_line(error)})"
             ) from None
         return model
 
@@ -173,8 +184,13 @@ class AnchorModel(torch.nn.Module, ABC):
         pass
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).split('\n', 1)[0] or type(error).__name__
+def one_line(error: Exception) -> str:
+    r"""What an error says, in one line that is not too long.
+
+    Args:
+        error (Exception): The error.
+    """
+    return ' '.join(str(error).split())[:200] or type(error).__name__
 
 
 def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:

@@ -1,0 +1,134 @@
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.strategies import one_line_error
+from tgx_anchor.comparison import METHODS
+from tgx_anchor.comparison.methods import (
+    load_setting,
+    new_model,
+    one_split,
+    prepare,
+)
+from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.nn import AnchorPredictor, AnchorRadar
+from tgx_anchor.nn.models.paper_baselines import BASELINES, IN_CHANNELS
+from tgx_anchor.transforms import RandomHyperedgeSplit
+
+
+def small() -> AnchorData:
+    data: object = PlantedAnchorDataset(40, 120)[0]
+    assert isinstance(data, AnchorData)
+    return data
+
+
+def test_all_methods() -> None:
+    assert len(BASELINES) == 9
+    assert len(METHODS) == 12
+    for method in METHODS:
+        for setting in ('planted', 'emER', 'coDB_last', 'emEU'):
+            model = new_model(method, setting, num_epochs=3, seed=7)
+            assert model.seed == 7
+            assert getattr(model, 'num_epochs', 3) == 3
+    with one_line_error("'method'", "'HGCN'"):
+        new_model('HGCN', 'emER')
+    for method in ('AnchorRadar', 'HGNN'):
+        with one_line_error("'setting'", "'nowhere'"):
+            new_model(method, 'nowhere')
+
+
+@pytest.mark.mirror
+def test_published_settings(mirror: Path) -> None:
+    for method in BASELINES:
+        name = method.lower().replace('-', '_')
+        path = mirror.parent / 'reference' / f'hyperparameters_{name}.csv'
+        if not path.exists():
+            pytest.skip('the tables of the paper are not beside the mirror')
+        with path.open(newline='', encoding='utf-8') as file:
+            rows = {row['parameter']: row for row in csv.DictReader(file)}
+        datasets = [key for key in rows['lr'] if key != 'parameter']
+        assert len(datasets) == 13
+        for dataset in datasets:
+            if rows['lr'][dataset] == 'OOM':
+                continue
+            model = AnchorPredictor.from_paper(method, dataset)
+            encoder: Any = model.encoder
+            assert encoder.num_layers == int(rows['num_layers'][dataset])
+            # The rate of UniGCN is overruled by its reference.
+            if method != 'UniGCN':
+                assert model.lr == float(rows['lr'][dataset])
+            if 'batch_size' in rows:
+                assert model.batch_size == int(rows['batch_size'][dataset])
+                assert (encoder.dropout, model.num_epochs) == (0.7, 100)
+            else:
+                assert model.batch_size is None
+                assert encoder.dropout == float(rows['dropout'][dataset])
+                assert model.num_epochs == 300
+
+
+def test_settings_of_the_optimiser() -> None:
+    conhd = AnchorPredictor.from_paper('CoNHD-I', 'emEU')
+    assert (conhd.eps, conhd.weight_decay, conhd.max_norm) == (1e-4, 1e-4, 1.0)
+    assert conhd.num_neighbors == 40
+    assert conhd.encoder.input_dropout == 0
+    assert AnchorPredictor.from_paper('CoNHD-U', 'qaBI').encoder.input_dropout == 0.7
+    hgnn = AnchorPredictor.from_paper('HGNN', 'emEU')
+    assert (hgnn.eps, hgnn.weight_decay, hgnn.max_norm) == (1e-8, 0.0, None)
+    with one_line_error("'method'", "'GCN'"):
+        AnchorPredictor.from_paper('GCN', 'emEU')
+    with one_line_error("'setting'", "'emXX'"):
+        AnchorPredictor.from_paper('HGNN', 'emXX')
+
+
+def test_what_each_method_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    class Walk:
+        def __init__(self, dim: int, progress: bool) -> None:
+            self.dim, self.progress = dim, progress
+
+        def __call__(self, data: AnchorData) -> AnchorData:
+            calls.append(self.dim)
+            data.x = torch.ones(40, self.dim)
+            return data
+
+    monkeypatch.setattr('tgx_anchor.comparison.methods.AddRandomWalkEmbedding', Walk)
+    assert prepare(small(), 'AnchorRadar').incidence_attr.size(1) == 33
+    assert 'x' not in prepare(small(), 'Degree')
+    for method in BASELINES:
+        data = prepare(small(), method, tmp_path / 'kept')
+        assert data['x'].size() == (40, IN_CHANNELS[method])
+        assert data.incidence_rank.size(1) == 4
+    # Each width is walked for once, and another hypergraph is another one.
+    assert sorted(calls) == [44, 48]
+    assert len(list((tmp_path / 'kept').iterdir())) == 2
+    other = PlantedAnchorDataset(40, 121)[0]
+    assert isinstance(other, AnchorData)
+    prepare(other, 'HGNN', tmp_path / 'kept')
+    assert len(calls) == 3
+    prepare(small(), 'HGNN')
+    assert len(calls) == 4
+
+
+def test_splits() -> None:
+    data = small()
+    whole = RandomHyperedgeSplit(num_splits=3)(small())
+    for number in range(3):
+        part = one_split(small(), number)
+        assert torch.equal(part.train_mask, whole.train_mask[:, number])
+        assert torch.equal(part.test_mask, whole.test_mask[:, number])
+    assert data.num_hyperedges == 120
+
+
+def test_planted_setting() -> None:
+    data = load_setting('planted')
+    assert data.num_hyperedges == 10000
+    model = new_model('AnchorRadar', 'planted')
+    assert isinstance(model, AnchorRadar)
+    assert repr(model) == repr(AnchorRadar())

@@ -1,0 +1,105 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.comparison.test_run import row
+from tgx_anchor.comparison import ComparisonRow, PaperFigures
+from tgx_anchor.comparison.report import (
+    headline,
+    latex_report,
+    make_table,
+    markdown_report,
+    plot_efficiency,
+    summarise,
+    write_reports,
+)
+
+
+def rows() -> list[ComparisonRow]:
+    figures = {
+        'AnchorRadar': (0.8, 2.0, 100),
+        'HGNN': (0.6, 30.0, 3000),
+        'HNN': (0.7, 8.0, 4000),
+        'Degree': (0.5, 0.001, 0),
+    }
+    return [
+        row(
+            setting=setting,
+            method=method,
+            split=split,
+            accuracy=factor * (accuracy + 0.02 * split),
+            train_seconds=seconds / factor,
+            num_parameters=parameters,
+        )
+        for setting, factor in (('emER', 1.0), ('coDB_last', 0.5))
+        for method, (accuracy, seconds, parameters) in figures.items()
+        for split in range(2)
+    ]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> PaperFigures:
+    text = 'method,emER,coDB_last\nHGNN,61.2±1.0,\nAnchorRadar,82,41\n'
+    (tmp_path / 'accuracy.csv').write_text(text, encoding='utf-8')
+    return PaperFigures(tmp_path)
+
+
+def test_summary(paper: PaperFigures) -> None:
+    cells = summarise(rows(), 'accuracy', paper)
+    cell = cells['HGNN', 'emER']
+    assert cell.mean == pytest.approx(0.61)
+    assert cell.std == pytest.approx(0.01)
+    assert (cell.num_splits, cell.paper, cell.place) == (2, '61.2±1.0', 3)
+    places = {key[0]: c.place for key, c in cells.items() if key[1] == 'emER'}
+    assert places == {'AnchorRadar': 1, 'HNN': 2, 'HGNN': 3, 'Degree': 4}
+    # Less time is better, and the paper printed no tables of it.
+    times = summarise(rows(), 'train_seconds', paper)
+    assert times['Degree', 'emER'].place == 1
+    assert times['HGNN', 'emER'].paper == ''
+
+
+def test_tables(paper: PaperFigures) -> None:
+    cells = summarise(rows(), 'accuracy', paper)
+    table = make_table(cells, 'accuracy', 'markdown')
+    assert table[0] == ['method', 'emER', 'coDB_last']
+    assert [line[0] for line in table[1:]] == ['AnchorRadar', 'HGNN', 'HNN', 'Degree']
+    assert table[1][1:] == ['**81.0 ± 1.0** (82)', '**40.5 ± 0.5** (41)']
+    assert table[2][1] == '61.0 ± 1.0 (61.2±1.0)'
+    assert table[3][1] == '<u>71.0 ± 1.0</u>'
+    latex = make_table(cells, 'accuracy', 'latex')
+    assert latex[1][1] == r'\textbf{81.0 $\pm$ 1.0} (82)'
+    assert latex[3][1] == r'\underline{71.0 $\pm$ 1.0}'
+    rich = make_table(summarise(rows(), 'num_parameters'), 'num_parameters', 'rich')
+    assert rich[2][1] == '3,000'
+    single = make_table(summarise([row()], 'accuracy'), 'accuracy', 'markdown')
+    assert single == [['method', 'emER'], ['HGNN', '**50.0**']]
+
+
+def test_headline() -> None:
+    found = headline(rows())
+    # The fastest baseline is HNN, 4 x in both settings; the lightest HGNN, 30 x.
+    assert found.time == pytest.approx(4)
+    assert found.parameters == pytest.approx(30)
+    assert found.settings == ['emER', 'coDB_last']
+    alone = [each for each in rows() if each.method in ('AnchorRadar', 'Degree')]
+    nothing = headline(alone)
+    assert math.isnan(nothing.time)
+    assert nothing.settings == []
+
+
+def test_reports(tmp_path: Path, paper: PaperFigures) -> None:
+    text = markdown_report(rows(), paper)
+    assert '| AnchorRadar | **81.0 ± 1.0** (82) | **40.5 ± 0.5** (41) |' in text
+    assert 'Splits: emER 2, coDB_last 2.' in text
+    assert '4.0 x faster' in text
+    assert '30.0 x fewer' in text
+    latex = latex_report(rows(), paper)
+    assert r'method & emER & coDB\_last \\' in latex
+    assert latex.count(r'\hline') == 3
+    figure = plot_efficiency(rows())
+    # Three methods that learn, in two settings, in each of two charts.
+    assert [len(axes.patches) for axes in figure.axes] == [6, 6]
+    written = write_reports(rows(), tmp_path / 'out.csv', paper)
+    assert [path.name for path in written] == ['out.md', 'out.tex', 'out.png']
+    assert all(path.stat().st_size > 100 for path in written)

@@ -1,0 +1,94 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.strategies import one_line_error
+from tgx_anchor.comparison import ComparisonRow, compare
+from tgx_anchor.comparison.run import ComparisonFile, Task, measure
+from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.nn import AnchorModel, DegreeHeuristic, RandomHeuristic
+from tgx_anchor.transforms import RandomHyperedgeSplit
+
+
+def row(**kwargs: Any) -> ComparisonRow:
+    given: dict[str, Any] = {
+        'setting': 'emER',
+        'method': 'HGNN',
+        'split': 0,
+        'num_epochs': 0,
+        'accuracy': 0.5,
+        'mrr': 0.6,
+        'ndcg': 0.7,
+        'train_seconds': 1.5,
+        'predict_seconds': 0.1,
+        'num_parameters': 100,
+        'peak_memory': 0.25,
+        'threads': 1,
+    }
+    return ComparisonRow(**{**given, **kwargs})
+
+
+def test_file(tmp_path: Path) -> None:
+    path = tmp_path / 'new' / 'rows.csv'
+    rows = [row(), row(split=1, accuracy=0.25), row(method='Degree')]
+    file = ComparisonFile(path)
+    for each in rows:
+        file.add(each)
+    assert ComparisonFile(path).rows == rows
+    content = path.read_bytes()
+    last = content.rindex(b'emER')
+    for cut in (last, last + 9, len(content) - 8, len(content) - 1):
+        path.write_bytes(content[:cut])
+        again = ComparisonFile(path)
+        whole = cut == len(content) - 1
+        assert again.rows == (rows if whole else rows[:2]), cut
+        again.add(rows[2])
+        assert ComparisonFile(path).rows[-1] == rows[2]
+    path.write_text('other,columns\n1,2\n', encoding='utf-8')
+    with one_line_error(str(path), 'setting,method'):
+        ComparisonFile(path)
+    assert path.read_text(encoding='utf-8') == 'other,columns\n1,2\n'
+
+
+@pytest.mark.parametrize(
+    ('method', 'model'), [('Degree', DegreeHeuristic()), ('Random', RandomHeuristic())]
+)
+def test_measure(method: str, model: AnchorModel) -> None:
+    found = measure(Task('planted', method, 1))
+    data: Any = RandomHyperedgeSplit(num_splits=2)(PlantedAnchorDataset()[0])
+    data.train_mask, test = data.train_mask[:, 1], data.test_mask[:, 1]
+    assert found.accuracy == round(model.fit(data).score(data, test), 6)
+    assert (found.num_parameters, found.threads, found.split) == (0, 1, 1)
+    assert found.train_seconds + found.predict_seconds > 0
+
+
+def test_compare_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / 'rows.csv'
+    told: list[ComparisonRow] = []
+    arguments: dict[str, Any] = {'path': path, 'progress': False, 'report': told.append}
+    first = compare(['planted'], ['Degree'], **arguments)
+    assert told == first
+    assert [each.task for each in first] == [('planted', 'Degree', 0)]
+    both = compare(['planted'], ['Degree', 'Random'], **arguments)
+    assert both[0] == first[0]
+    assert len(told) == 2
+    assert ComparisonFile(path).rows == both
+    assert compare(['planted'], ['Random'], **arguments) == both[1:]
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])
+def test_bad_numbers(name: str) -> None:
+    numbers: dict[str, Any] = {name: 0}
+    with one_line_error(f"'{name}'", '0'):
+        compare(['planted'], **numbers)
+
+
+def test_bad_names(tmp_path: Path) -> None:
+    path = tmp_path / 'rows.csv'
+    with one_line_error("'method'", "'HGCN'"):
+        compare(['planted'], ['Degree', 'HGCN'], path=path)
+    with one_line_error("'setting'", "'qaXX'"):
+        compare(['planted', 'qaXX'], ['HGNN'], path=path)
+    assert not path.exists()

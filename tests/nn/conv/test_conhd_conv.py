@@ -1,0 +1,116 @@
+import pytest
+import torch
+
+from tests.nn.conv.slow_sets import (
+    DRAWN,
+    GROUPS,
+    num_parameters,
+    random,
+    ranks,
+    slow_conhd_conv,
+)
+from tests.strategies import one_line_error, to_index
+from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
+
+INDEX = to_index(GROUPS)
+OPERATORS: tuple[Operator, ...] = ('unb', 'isab')
+
+
+def make(operator: Operator, rank_channels: int = 4, num_blocks: int = 2) -> CoNHDConv:
+    torch.manual_seed(0)
+    return CoNHDConv(8, operator, rank_channels, num_blocks).double().eval()
+
+
+@pytest.mark.parametrize('drawn', [None, DRAWN, torch.zeros_like(DRAWN)])
+@pytest.mark.parametrize('operator', OPERATORS)
+@pytest.mark.parametrize(('rank_channels', 'num_blocks'), [(4, 2), (0, 1)])
+def test_by_definition(
+    drawn: torch.Tensor | None, operator: Operator, rank_channels: int, num_blocks: int
+) -> None:
+    conv = make(operator, rank_channels, num_blocks)
+    size = INDEX.size(1)
+    h, h_0, rank = random(size, 8), random(size, 8, seed=1), ranks(GROUPS)
+    out = conv(h, h_0, INDEX, drawn_mask=drawn, incidence_rank=rank)
+    expected = slow_conhd_conv(conv, h, h_0, GROUPS, rank, drawn)
+    torch.testing.assert_close(out, expected)
+
+
+@pytest.mark.parametrize('operator', OPERATORS)
+def test_all_drawn_is_not_drawn(operator: Operator) -> None:
+    conv, rank = make(operator), ranks(GROUPS)
+    h = random(INDEX.size(1), 8)
+    everything = torch.ones_like(DRAWN)
+    torch.testing.assert_close(
+        conv(h, h, INDEX, everything, rank), conv(h, h, INDEX, None, rank)
+    )
+
+
+@pytest.mark.parametrize('operator', OPERATORS)
+def test_repeated_members_are_alike(operator: Operator) -> None:
+    conv, rank = make(operator), ranks(GROUPS)
+    h = random(8, 8)[INDEX[0]]
+    out = conv(h, h, INDEX, incidence_rank=rank)
+    # Node 0 in hyperedge 3, node 6 in the last one.
+    torch.testing.assert_close(out[6], out[7])
+    torch.testing.assert_close(out[-1], out[-2])
+
+
+@pytest.mark.parametrize('operator', OPERATORS)
+def test_dropout_of_both_operators(operator: Operator) -> None:
+    conv, rank = make(operator), ranks(GROUPS)
+    h = random(INDEX.size(1), 8)
+    kept = conv(h, h, INDEX, None, rank)
+    assert torch.equal(kept, conv(h, h, INDEX, None, rank))
+    conv.train()
+    assert not torch.equal(kept, conv(h, h, INDEX, None, rank))
+    # Nothing else is dropped: with both operators muted, training is evaluation.
+    with torch.no_grad():
+        conv.lin.weight[:, 8:16] = 0
+        noisy = conv(h, h, INDEX, None, rank)
+        assert not torch.equal(noisy, conv(h, h, INDEX, None, rank))
+        conv.lin.weight[:, 16:24] = 0
+        out = conv(h, h, INDEX, None, rank)
+        conv.eval()
+        torch.testing.assert_close(out, conv(h, h, INDEX, None, rank))
+
+
+def test_no_incidences() -> None:
+    for operator in OPERATORS:
+        conv, h = make(operator), random(0, 8)
+        out = conv(h, h, INDEX[:, :0], DRAWN[:0], random(0, 4))
+        assert out.size() == (0, 8)
+
+
+def test_parameters() -> None:
+    for operator, blocks in zip(OPERATORS, (329_728, 530_432), strict=True):
+        conv = CoNHDConv(128, operator)
+        assert num_parameters(conv) == blocks + 1_280 + 65_664
+    before = {name: p.clone() for name, p in conv.named_parameters()}
+    conv.reset_parameters()
+    for name, p in conv.named_parameters():
+        assert not torch.equal(p, before[name])
+
+
+def test_runs_where_the_data_is(device: torch.device) -> None:
+    for operator in OPERATORS:
+        conv, rank, h = make(operator), ranks(GROUPS), random(INDEX.size(1), 8)
+        expected = conv(h, h, INDEX, DRAWN, rank)
+        conv, h = conv.to(device), h.to(device)
+        out = conv(h, h, INDEX.to(device), DRAWN.to(device), rank.to(device))
+        torch.testing.assert_close(out.cpu(), expected)
+
+
+def test_bad_arguments() -> None:
+    with one_line_error("'operator'", 'isab', "'mean'"):
+        CoNHDConv(8, 'mean')  # type: ignore[arg-type]
+    with one_line_error("'num_blocks'", '0'):
+        CoNHDConv(8, num_blocks=0)
+    with one_line_error("'dropout'", '1.0'):
+        CoNHDConv(8, dropout=1.0)
+    h = random(INDEX.size(1), 8)
+    with one_line_error("'incidence_rank'", 'AddWithinOrderRank'):
+        make('unb')(h, h, INDEX)
+
+
+def test_repr() -> None:
+    assert repr(make('isab')) == "CoNHDConv(8, operator='isab')"

@@ -1,0 +1,211 @@
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.nn.conv.hypergraph import GROUPS, NUM_NODES, Hypergraph, features, whole
+from tests.nn.models.encoders import count_parameters
+from tests.strategies import SETTINGS, one_line_error, renamings, to_data, to_index
+from tgx_anchor.nn.models.hat import HAT
+from tgx_anchor.nn.models.hcha import HCHA
+from tgx_anchor.nn.models.hgnn import HGNN
+from tgx_anchor.nn.models.hnhn import HNHN
+from tgx_anchor.nn.models.hnn import HNN
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+from tgx_anchor.nn.models.unigcn import UniGCN
+
+Make = Callable[..., HypergraphEncoder]
+
+
+plain_unigcn = partial(UniGCN, variant='unigcn')
+ENCODERS: list[Make] = [HAT, HCHA, HGNN, HNHN, HNN, UniGCN, plain_unigcn]
+every_encoder = pytest.mark.parametrize('make', ENCODERS)
+
+
+def run(
+    model: HypergraphEncoder, x: Tensor, graph: Hypergraph
+) -> tuple[Tensor, Tensor]:
+    # Whatever the encoder can be told.
+    told = graph.arguments()
+    known = inspect.signature(model.forward).parameters
+    node, hyperedge = model(
+        x, graph.index, **{name: told[name] for name in told if name in known}
+    )
+    return node, hyperedge
+
+
+@every_encoder
+def test_shape_and_repr(make: Make, device: torch.device) -> None:
+    model = make(3, 4, 2, 5).to(device)
+    assert repr(model).split('\n') == [f'{type(model).__name__}(3, 5, num_layers=2)']
+    assert (model.in_channels, model.hidden_channels) == (3, 4)
+    assert (model.num_layers, model.out_channels) == (2, 5)
+    assert model.dropout == 0.7
+    assert make(3, 4, 1).out_channels == 4
+    assert make(3, 4, 1).channel_list == [3, 4]
+    assert make(3, 4, 3, 5).channel_list == [3, 4, 4, 5]
+    x = features(NUM_NODES, 3).float().to(device)
+    # The last hyperedge is empty, which the incidences do not show.
+    node, hyperedge = model(x, to_index(GROUPS).to(device))
+    assert node.size() == (NUM_NODES, 5)
+    assert hyperedge.size() == (len(GROUPS) - 1, 5)
+    for out in (node, hyperedge):
+        assert out.device.type == device.type
+        assert torch.isfinite(out).all()
+
+
+@every_encoder
+def test_bad_arguments(make: Make) -> None:
+    for index, name in enumerate(
+        ['in_channels', 'hidden_channels', 'num_layers', 'out_channels']
+    ):
+        arguments = [3, 4, 2, 5]
+        arguments[index] = 0
+        with one_line_error(f"'{name}'", '0'):
+            make(*arguments)
+    for dropout in (-0.1, 1.0):
+        with one_line_error("'dropout'", str(dropout)):
+            make(3, 4, 2, dropout=dropout)
+
+
+@every_encoder
+def test_reset_parameters(make: Make) -> None:
+    model = make(3, 4, 2, 5)
+    torch.manual_seed(5)
+    model.reset_parameters()
+    first = [p.clone() for p in model.parameters()]
+    model.reset_parameters()
+    assert not any(map(torch.equal, first, model.parameters()))
+    torch.manual_seed(5)
+    model.reset_parameters()
+    assert all(map(torch.equal, first, model.parameters()))
+
+
+@every_encoder
+def test_parameter_groups_hold_everything(make: Make) -> None:
+    model = make(3, 4, 2, 5)
+    listed = [p for group in model.parameter_groups() for p in group['params']]
+    assert len(listed) == len({id(p) for p in listed}) == len(list(model.parameters()))
+    assert sum(p.numel() for p in listed) == count_parameters(model)
+
+
+def test_settings_are_up_to_the_user() -> None:
+    assert [set(group) for group in HGNN(3, 4, 1).parameter_groups()] == [{'params'}]
+
+
+@every_encoder
+@settings(SETTINGS, max_examples=15)
+@given(st.data())
+def test_names_do_not_matter(make: Make, draw: st.DataObject) -> None:
+    torch.manual_seed(0)
+    model = make(3, 4, 2, 5).double().eval()
+    data = to_data(GROUPS, NUM_NODES)
+    new = draw.draw(renamings(data))
+    x = features(NUM_NODES, 3)
+    size = data.num_hyperedges
+    node, hyperedge = model(x, data.hyperedge_index, num_hyperedges=size)
+    out = model(new.nodes(x), new.data.hyperedge_index, num_hyperedges=size)
+    for value, expected in zip(
+        out, (new.nodes(node), new.hyperedges(hyperedge)), strict=True
+    ):
+        torch.testing.assert_close(value, expected, rtol=1e-9, atol=1e-12)
+
+
+def path_groups(num_nodes: int) -> list[list[int]]:
+    # A long path with side branches, so that few steps do not reach everything.
+    return [
+        [v, v + 1, *([v + 2] if v % 3 == 0 else []), *([v] if v % 4 == 0 else [])]
+        for v in range(num_nodes - 2)
+    ]
+
+
+def neighbourhood(
+    groups: list[list[int]], targets: list[int], num_hops: int
+) -> tuple[Hypergraph, list[int], list[int]]:
+    """The hyperedges that so many steps reach, with degrees and sizes of the whole."""
+    degree: dict[int, int] = {}
+    for group in groups:
+        for v in group:
+            degree[v] = degree.get(v, 0) + 1
+    chosen = set(targets)
+    nodes = {v for e in chosen for v in groups[e]}
+    receiving: set[int] = set()
+    for _ in range(num_hops):
+        receiving = set(nodes)
+        chosen |= {e for e, group in enumerate(groups) if nodes & set(group)}
+        nodes |= {v for e in chosen for v in groups[e]}
+    hyperedges, members = sorted(chosen), sorted(nodes)
+    local = {v: i for i, v in enumerate(members)}
+    index = to_index([[local[v] for v in groups[e]] for e in hyperedges])
+    complete = torch.tensor([v in receiving for v in members])
+    return (
+        Hypergraph(
+            index,
+            len(members),
+            len(hyperedges),
+            torch.tensor([degree[v] for v in members]),
+            torch.tensor([len(groups[e]) for e in hyperedges]),
+            complete[index[0]],
+        ),
+        members,
+        hyperedges,
+    )
+
+
+@every_encoder
+@pytest.mark.parametrize('num_layers', [1, 2])
+def test_neighbourhood_is_enough(make: Make, num_layers: int) -> None:
+    torch.manual_seed(0)
+    model = make(3, 4, num_layers, 5).double().eval()
+    groups, targets = path_groups(40), [18, 20]
+    x = features(40, 3)
+    node, hyperedge = model(x, to_index(groups), num_hyperedges=len(groups))
+    part, members, hyperedges = neighbourhood(groups, targets, model.num_hops)
+    assert part.num_hyperedges < len(groups)
+    out_node, out_hyperedge = run(model, x[members], part)
+    for e in targets:
+        torch.testing.assert_close(
+            out_hyperedge[hyperedges.index(e)], hyperedge[e], rtol=1e-9, atol=1e-12
+        )
+        for v in groups[e]:
+            torch.testing.assert_close(
+                out_node[members.index(v)], node[v], rtol=1e-9, atol=1e-12
+            )
+    # One step less is not.
+    part, members, hyperedges = neighbourhood(groups, targets, model.num_hops - 1)
+    out_node, _ = run(model, x[members], part)
+    rows = sorted({v for e in targets for v in groups[e]})
+    less = out_node[[members.index(v) for v in rows]]
+    assert not torch.allclose(less, node[rows])
+
+
+@every_encoder
+def test_dropout_in_training_only(make: Make) -> None:
+    torch.manual_seed(0)
+    graph, x = whole(), features(NUM_NODES, 3)
+    model = make(3, 16, 2, 5).double().eval()
+    first = torch.cat(run(model, x, graph))
+    assert torch.equal(first, torch.cat(run(model, x, graph)))
+    model.train()
+    assert not torch.allclose(first, torch.cat(run(model, x, graph)))
+    torch.manual_seed(1)
+    drawn = torch.cat(run(model, x, graph))
+    torch.manual_seed(1)
+    assert torch.equal(drawn, torch.cat(run(model, x, graph)))
+    without = make(3, 16, 2, 5, dropout=0.0).double()
+    without.load_state_dict(model.state_dict())
+    torch.testing.assert_close(torch.cat(run(without.train(), x, graph)), first)
+
+
+@every_encoder
+def test_one_layer_and_dropout(make: Make) -> None:
+    graph, x = whole(), features(NUM_NODES, 3)
+    model = make(3, 16, 1, 5).double()
+    train = torch.cat(run(model.train(), x, graph))
+    same = torch.equal(train, torch.cat(run(model.eval(), x, graph)))
+    assert same == (not isinstance(model, UniGCN))

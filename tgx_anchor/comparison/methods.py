@@ -1,0 +1,136 @@
+"""What is compared, and what each of it needs."""
+
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import InMemoryDataset
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
+from tgx_anchor.nn import (
+    AnchorModel,
+    AnchorPredictor,
+    AnchorRadar,
+    DegreeHeuristic,
+    RandomHeuristic,
+)
+from tgx_anchor.nn.models.paper_baselines import BASELINES, IN_CHANNELS
+from tgx_anchor.transforms import (
+    AddRandomWalkEmbedding,
+    AddTopologicalFeatures,
+    AddWithinOrderRank,
+    RandomHyperedgeSplit,
+)
+from tgx_anchor.utils import incidence_fingerprint
+
+HEURISTICS: dict[str, type[AnchorModel]] = {
+    'Degree': DegreeHeuristic,
+    'Random': RandomHeuristic,
+}
+METHODS: tuple[str, ...] = ('AnchorRadar', *BASELINES, *HEURISTICS)
+PLANTED = 'planted'
+# The settings of the paper whose hyperparameters stand in for the planted data.
+_LIKE_PLANTED = 'qaBI'
+
+
+def new_model(
+    method: str, setting: str, num_epochs: int | None = None, seed: int = 0
+) -> AnchorModel:
+    r"""A model with the published hyperparameters of a setting, not yet fitted.
+
+    Args:
+        method (str): One of :obj:`METHODS`.
+        setting (str): The dataset, with its kind of anchor where there are several, or
+            :obj:`"planted"`.
+        num_epochs (int, optional): If given, the number of epochs instead of the
+            published one. (default: :obj:`None`)
+        seed (int, optional): Decides all random draws. (default: :obj:`0`)
+    """
+    if method not in METHODS:
+        raise ValueError(
+            f"'method' must be one of {', '.join(METHODS)} (got {method!r})"
+        )
+    if method in HEURISTICS:
+        return HEURISTICS[method](seed)
+    extra: dict[str, Any] = {} if num_epochs is None else {'num_epochs': num_epochs}
+    if method == 'AnchorRadar' and setting == PLANTED:
+        return AnchorRadar(seed=seed, **extra)
+    if method == 'AnchorRadar':
+        return AnchorRadar.from_paper(setting, seed=seed, **extra)
+    like = _LIKE_PLANTED if setting == PLANTED else setting
+    return AnchorPredictor.from_paper(method, like, seed=seed, **extra)
+
+
+def load_setting(setting: str, root: str | None = None) -> AnchorData:
+    r"""The hypergraph of a setting.
+
+    Args:
+        setting (str): The dataset, with its kind of anchor where there are several, or
+            :obj:`"planted"`.
+        root (str, optional): Where datasets are kept. (default: :obj:`None`)
+    """
+    dataset: InMemoryDataset
+    if setting == PLANTED:
+        dataset = PlantedAnchorDataset()
+    else:
+        dataset = AnchorDataset(setting, root=root, progress=False)
+    return cast(AnchorData, dataset[0])
+
+
+def prepare(
+    data: AnchorData, method: str, cache: Path | None = None, progress: bool = False
+) -> AnchorData:
+    r"""Adds what a method needs to a hypergraph: topological features for AnchorRadar,
+    random-walk embeddings and ranks for the baselines.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        method (str): One of :obj:`METHODS`.
+        cache (Path, optional): A folder that keeps embeddings, which take long, and
+            which all kinds of anchors of a hypergraph share. (default: :obj:`None`)
+        progress (bool, optional): If set to :obj:`True`, shows progress bars.
+            (default: :obj:`False`)
+    """
+    if method == 'AnchorRadar':
+        data = AddTopologicalFeatures(cat=False)(data)
+    elif method not in HEURISTICS:
+        data = AddWithinOrderRank()(data)
+        data.x = _embedding(data, IN_CHANNELS[method], cache, progress)
+    return data
+
+
+def _embedding(
+    data: AnchorData, dim: int, cache: Path | None, progress: bool
+) -> Tensor:
+    transform = AddRandomWalkEmbedding(dim, progress=progress)
+    code = incidence_fingerprint(data.hyperedge_index, int(data.num_nodes or 0))
+    path = None if cache is None else cache / f'walk_{dim}_{code & (2**64 - 1):016x}.pt'
+    if path is not None and path.exists():
+        kept: Tensor = torch.load(path, weights_only=True)
+        return kept
+    x: Tensor = transform(data.clone())['x']
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f'{path.name}.{os.getpid()}')
+        try:
+            torch.save(x, partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return x
+
+
+def one_split(data: AnchorData, number: int) -> AnchorData:
+    r"""One of the random splits of a hypergraph.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        number (int): The number of the split, from zero.
+    """
+    out: AnchorData = RandomHyperedgeSplit(num_splits=number + 1)(data)
+    for name in ('train_mask', 'val_mask', 'test_mask'):
+        out[name] = out[name].view(out.num_hyperedges, -1)[:, number]
+    return out

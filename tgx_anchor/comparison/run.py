@@ -1,0 +1,262 @@
+"""Fits and judges all methods on all settings, and keeps what it finds."""
+
+import csv
+import io
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import astuple, dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple, get_type_hints
+
+import torch
+from tqdm import tqdm
+
+from tgx_anchor.comparison.methods import (
+    METHODS,
+    load_setting,
+    new_model,
+    one_split,
+    prepare,
+)
+from tgx_anchor.metrics import AnchorEvaluator
+
+
+class Task(NamedTuple):
+    r"""One method on one split of one setting."""
+
+    setting: str
+    method: str
+    split: int
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    r"""What was measured of one task.
+
+    Args:
+        setting (str): The setting.
+        method (str): The method.
+        split (int): The number of the random split.
+        num_epochs (int): The number of epochs asked for; zero for the published one.
+        accuracy (float): The accuracy on the test hyperedges.
+        mrr (float): The mean reciprocal rank.
+        ndcg (float): The normalised discounted cumulative gain.
+        train_seconds (float): The seconds of fitting.
+        predict_seconds (float): The seconds of predicting.
+        num_parameters (int): The number of learnable parameters.
+        peak_memory (float): The most memory that the process held, in GiB.
+        threads (int): The number of threads of PyTorch.
+    """
+
+    setting: str
+    method: str
+    split: int
+    num_epochs: int
+    accuracy: float
+    mrr: float
+    ndcg: float
+    train_seconds: float
+    predict_seconds: float
+    num_parameters: int
+    peak_memory: float
+    threads: int
+
+    @property
+    def task(self) -> Task:
+        r"""What was measured."""
+        return Task(self.setting, self.method, self.split)
+
+
+def compare(
+    settings: Sequence[str],
+    methods: Sequence[str] = METHODS,
+    num_splits: int = 1,
+    num_epochs: int | None = None,
+    path: str | Path | None = None,
+    root: str | None = None,
+    jobs: int = 1,
+    threads: int = 1,
+    progress: bool = True,
+    report: Callable[[ComparisonRow], None] | None = None,
+) -> list[ComparisonRow]:
+    r"""Fits and judges each method on each split of each setting, every one in a
+    process of its own, so that its peak memory is its own, too.
+
+    Args:
+        settings (list[str]): Datasets, with their kind of anchor where there are
+            several, or :obj:`"planted"`.
+        methods (list[str], optional): The methods. (default: all)
+        num_splits (int, optional): The number of random splits. (default: :obj:`1`)
+        num_epochs (int, optional): If given, the number of epochs instead of the
+            published ones. (default: :obj:`None`)
+        path (str, optional): A CSV file that takes each row as it comes; what is in it
+            already is not measured again. (default: :obj:`None`)
+        root (str, optional): Where datasets are kept. (default: :obj:`None`)
+        jobs (int, optional): How many tasks to run at once. (default: :obj:`1`)
+        threads (int, optional): The number of threads of each. (default: :obj:`1`)
+        progress (bool, optional): If set to :obj:`True`, shows a progress bar.
+            (default: :obj:`True`)
+        report (callable, optional): Is told of each row as it comes.
+            (default: :obj:`None`)
+    """
+    for name, number in (
+        ('num_splits', num_splits),
+        ('num_epochs', num_epochs),
+        ('jobs', jobs),
+        ('threads', threads),
+    ):
+        if number is not None and number < 1:
+            raise ValueError(f"'{name}' must be positive (got {number})")
+    tasks = [
+        Task(setting, method, split)
+        for setting in settings
+        for split in range(num_splits)
+        for method in methods
+    ]
+    for setting, method, _ in tasks:
+        # Unknown names are told at once, not after hours.
+        new_model(method, setting)
+    results = ComparisonFile(path)
+    epochs = num_epochs or 0
+    done = {row.task for row in results.rows if row.num_epochs == epochs}
+    left = [task for task in tasks if task not in done]
+    cache = None if root is None else str(Path(root) / 'embedding')
+    bar = tqdm(total=len(tasks), initial=len(tasks) - len(left), disable=not progress)
+    context = get_context('spawn')
+    with (
+        bar,
+        ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool,
+    ):
+        futures = [
+            pool.submit(measure, task, num_epochs, root, cache, threads)
+            for task in left
+        ]
+        for future in as_completed(futures):
+            row = future.result()
+            results.add(row)
+            bar.update()
+            bar.set_postfix_str(
+                f'{row.setting} {row.method} {100 * row.accuracy:.1f} %'
+            )
+            if report is not None:
+                report(row)
+    wanted = set(tasks)
+    return [
+        row for row in results.rows if row.task in wanted and row.num_epochs == epochs
+    ]
+
+
+def measure(
+    task: Task,
+    num_epochs: int | None = None,
+    root: str | None = None,
+    cache: str | None = None,
+    threads: int = 1,
+) -> ComparisonRow:
+    r"""Fits and judges one method on one split.
+
+    Args:
+        task (Task): What to measure.
+        num_epochs (int, optional): The number of epochs. (default: :obj:`None`)
+        root (str, optional): Where datasets are kept. (default: :obj:`None`)
+        cache (str, optional): Where embeddings are kept. (default: :obj:`None`)
+        threads (int, optional): The number of threads. (default: :obj:`1`)
+    """
+    torch.set_num_threads(threads)
+    folder = None if cache is None else Path(cache)
+    data = prepare(load_setting(task.setting, root), task.method, folder)
+    data = one_split(data, task.split)
+    model = new_model(task.method, task.setting, num_epochs)
+    start = time.perf_counter()
+    model.fit(data)
+    middle = time.perf_counter()
+    score = model.predict_proba(data)
+    end = time.perf_counter()
+    found = AnchorEvaluator().eval(score, data, data.test_mask)
+    return ComparisonRow(
+        setting=task.setting,
+        method=task.method,
+        split=task.split,
+        num_epochs=num_epochs or 0,
+        accuracy=round(found['accuracy'], 6),
+        mrr=round(found['mrr'], 6),
+        ndcg=round(found['ndcg'], 6),
+        train_seconds=round(middle - start, 3),
+        predict_seconds=round(end - middle, 3),
+        num_parameters=sum(parameter.numel() for parameter in model.parameters()),
+        peak_memory=round(_peak_memory(), 3),
+        threads=threads,
+    )
+
+
+def _peak_memory() -> float:
+    # In GiB; on systems without this file it is not known.
+    status = Path('/proc/self/status')
+    if status.exists():
+        for line in status.read_text(encoding='utf-8').splitlines():
+            if line.startswith('VmHWM:'):
+                return int(line.split()[1]) / 2**20
+    return float('nan')
+
+
+class ComparisonFile:
+    r"""The rows of a CSV file, which grows by one line per measurement.
+
+    Args:
+        path (str, optional): The file, which need not be there yet; if :obj:`None`,
+            rows are kept in memory only. (default: :obj:`None`)
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self.rows: list[ComparisonRow] = []
+        if self.path is None:
+            return
+        header = ','.join(field.name for field in fields(ComparisonRow))
+        text = ''
+        if self.path.exists():
+            text = self.path.read_text(encoding='utf-8')
+        if text and text.partition('\n')[0] != header:
+            raise ValueError(f"'{path}' must have the columns {header} (got others)")
+        self.rows = _parse(text)
+        whole = _text(self.rows)
+        if f'{header}\n{whole}' != text:
+            # New, or with a line that was cut off.
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self.path.with_name(f'{self.path.name}.{os.getpid()}')
+            partial.write_text(f'{header}\n{whole}', encoding='utf-8')
+            partial.replace(self.path)
+
+    def add(self, row: ComparisonRow) -> None:
+        r"""Takes a row, in memory and in the file.
+
+        Args:
+            row (ComparisonRow): The row.
+        """
+        self.rows.append(row)
+        if self.path is not None:
+            with self.path.open('a', encoding='utf-8') as file:
+                file.write(_text([row]))
+
+
+def _text(rows: Iterable[ComparisonRow]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator='\n').writerows(astuple(row) for row in rows)
+    return out.getvalue()
+
+
+def _parse(text: str) -> list[ComparisonRow]:
+    rows = map(_parse_line, csv.DictReader(io.StringIO(text)))
+    return [row for row in rows if row is not None]
+
+
+def _parse_line(line: dict[str, str]) -> ComparisonRow | None:
+    kinds = get_type_hints(ComparisonRow)
+    try:
+        return ComparisonRow(**{k: kind(line[k]) for k, kind in kinds.items()})
+    except (KeyError, TypeError, ValueError):
+        # A line that was cut off: it is measured again.
+        return None

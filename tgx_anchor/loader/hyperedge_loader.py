@@ -1,0 +1,437 @@
+"""Mini-batches of hyperedges with the neighbourhood that a deep model needs."""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+from torch_geometric.utils import cumsum
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.utils import arange_by_ptr, index_ptr, is_sorted
+
+# A place in the list of targets, and what seeds the draw of its batch.
+Key = tuple[int, int]
+
+
+class HyperedgeLoader(DataLoader[Key]):
+    r"""Mini-batches of target hyperedges, each with the sub-hypergraph that a model of
+    :math:`L` layers needs to represent them and their members.
+
+    A batch holds the targets with all their members; for each of these nodes at most
+    :math:`s_1` of its incidences, drawn uniformly without replacement; the hyperedges
+    of these with all their members; for each node that is new among them at most
+    :math:`s_2` of its incidences, and so on, :math:`L` times. So hyperedges are always
+    complete, and nodes know which of their incidences they drew. With
+    :math:`s_l = -1`, all, the targets get exactly what they get in the whole
+    hypergraph.
+
+    A batch is an :class:`~tgx_anchor.data.AnchorData` with every attribute of
+    :obj:`data` cut to its nodes, hyperedges and incidences, and with
+
+    * :obj:`num_targets`: how many targets there are, which are the hyperedges
+      :math:`0, 1, \ldots` of the batch; nodes and hyperedges are numbered in the order
+      in which they are reached
+    * :obj:`node_origin`, :obj:`hyperedge_origin`, :obj:`incidence_origin`: the number
+      of each node, hyperedge and incidence in :obj:`data`
+    * :obj:`node_degree`, :obj:`hyperedge_degree`: how many incidences each node and
+      each hyperedge has in :obj:`data` (or what :obj:`data` holds under these names)
+    * :obj:`incidence_drawn`: whether its node drew this incidence. What nodes receive
+      from hyperedges must come from these incidences only, and what hyperedges receive
+      from nodes from all. A node draws once, for all layers, and not always the target
+      that it belongs to; nodes that are reached last draw none.
+
+    Where all neighbours are drawn, any model that takes incidences can be used:
+
+    .. code-block:: python
+
+        from torch_geometric.nn import HypergraphConv
+
+        conv = HypergraphConv(data.x.size(1), 64)
+        loader = HyperedgeLoader(
+            data,
+            num_neighbors=[-1],
+            input_hyperedges=data.train_mask,
+            batch_size=64,
+            shuffle=True,
+        )
+        for batch in loader:
+            x = conv(batch.x, batch.hyperedge_index)
+            node, hyperedge = batch.hyperedge_index
+            target = hyperedge < batch.num_targets
+            loss = criterion(x[node[target]], batch.y[target])
+
+    Where some are, a layer is one in two halves:
+
+    .. code-block:: python
+
+        from torch_geometric.utils import scatter
+
+        node, hyperedge = batch.hyperedge_index
+        e = scatter(x[node], hyperedge, 0, batch.num_hyperedges, 'mean')
+        node, hyperedge = batch.hyperedge_index[:, batch.incidence_drawn]
+        x = scatter(e[hyperedge], node, 0, batch.num_nodes, 'mean')
+
+    Batches do not depend on :obj:`num_workers`, and no global random state is touched.
+
+    Args:
+        data (AnchorData): The hypergraph, whose incidences are sorted by hyperedge.
+        num_neighbors (int or list[int]): The number of incidences that each node draws
+            at most, in each hop from the targets; :obj:`-1` for all. An integer stands
+            for all hops.
+        num_layers (int, optional): The number of hops; required if
+            :obj:`num_neighbors` is an integer. (default: :obj:`None`)
+        input_hyperedges (torch.Tensor, optional): The targets, as booleans over all
+            hyperedges or as numbers. If :obj:`None`, all. (default: :obj:`None`)
+        batch_size (int, optional): The number of targets in a batch; a target that
+            comes several times in one is taken once. (default: :obj:`1`)
+        shuffle (bool, optional): If set to :obj:`True`, will take the targets in
+            another order in each epoch. (default: :obj:`False`)
+        seed (int, optional): Decides orders and draws of all epochs.
+            (default: :obj:`0`)
+        generator (torch.Generator, optional): Decides them in the place of
+            :obj:`seed`. All random numbers of an epoch follow from its state at the
+            start. (default: :obj:`None`)
+        **kwargs: Further arguments of :class:`torch.utils.data.DataLoader`, such as
+            :obj:`num_workers` or :obj:`drop_last`.
+
+    Shapes:
+        - **input_hyperedges:** :math:`(M)` or :math:`(T)`
+    """
+
+    def __init__(
+        self,
+        data: AnchorData,
+        num_neighbors: int | Sequence[int],
+        num_layers: int | None = None,
+        input_hyperedges: Tensor | None = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        seed: int = 0,
+        generator: torch.Generator | None = None,
+        **kwargs: Any,
+    ) -> None:
+        for name in ('dataset', 'collate_fn'):
+            if name in kwargs:
+                raise ValueError(f"'{name}' is set by the loader (got one)")
+        self.num_neighbors = _hops(num_neighbors, num_layers)
+        self.data = data
+        targets = _targets(data, input_hyperedges)
+        if generator is None:
+            generator = torch.Generator().manual_seed(seed)
+
+        dataset = _Places(targets.numel())
+        batches: Iterable[Any] | None = kwargs.pop('batch_sampler', None)
+        places: Iterable[Any] | None = kwargs.pop('sampler', None)
+        if batches is not None:
+            given: dict[str, Any] = {'batch_sampler': _Seeded(batches, generator)}
+        else:
+            if places is not None and shuffle:
+                raise ValueError("'shuffle' must be unset with a 'sampler' (got True)")
+            if places is None:
+                places = _Order(targets.numel(), shuffle, generator)
+            given = {'sampler': _Seeded(places, generator), 'batch_size': batch_size}
+        super().__init__(
+            dataset,
+            collate_fn=_Neighbours(data, targets, self.num_neighbors),
+            # What PyTorch draws for worker processes depends on their kind.
+            generator=torch.Generator().manual_seed(seed),
+            **given,
+            **kwargs,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f'{self.__class__.__name__}({self.data}, '
+            f'num_neighbors={self.num_neighbors}, batch_size={self.batch_size})'
+        )
+
+
+def _hops(num_neighbors: int | Sequence[int], num_layers: int | None) -> list[int]:
+    if isinstance(num_neighbors, int):
+        if num_layers is None or num_layers < 1:
+            raise ValueError(
+                f"'num_layers' must be positive where 'num_neighbors' is one number "
+                f'(got {num_layers})'
+            )
+        num_neighbors = [num_neighbors] * num_layers
+    hops = [int(count) for count in num_neighbors]
+    if len(hops) == 0 or num_layers not in (None, len(hops)):
+        raise ValueError(
+            f"'num_neighbors' must hold one number for each of 'num_layers' layers "
+            f'(got {hops} for {num_layers})'
+        )
+    bad = [count for count in hops if count < 1 and count != -1]
+    if bad:
+        raise ValueError(f"'num_neighbors' must be positive or -1 (got {bad[0]})")
+    return hops
+
+
+def _targets(data: AnchorData, chosen: Tensor | None) -> Tensor:
+    index, size = data.hyperedge_index, data.num_hyperedges
+    if not is_sorted(index[1]):
+        raise ValueError(
+            "'data.hyperedge_index[1]' must not decrease (got an unsorted row; "
+            "'data.sort()' sorts it)"
+        )
+    if chosen is None:
+        return torch.arange(size, device=index.device)
+    if chosen.dim() != 1 or chosen.is_floating_point():
+        raise ValueError(
+            f"'input_hyperedges' must be one row of booleans or integers "
+            f'(got {chosen.dtype} of shape {list(chosen.size())})'
+        )
+    chosen = chosen.to(index.device)
+    if chosen.dtype == torch.bool:
+        if chosen.numel() != size:
+            raise ValueError(
+                f"'input_hyperedges' must hold {size} booleans, one per hyperedge "
+                f'(got {chosen.numel()})'
+            )
+        return chosen.nonzero().view(-1)
+    bad = chosen[(chosen < 0) | (chosen >= size)]
+    if bad.numel() > 0:
+        raise ValueError(
+            f"'input_hyperedges' must lie in [0, {size}) (got {int(bad[0])})"
+        )
+    return chosen.long()
+
+
+# Which targets, and with what seed ###############################################
+
+
+class _Places(Dataset[Key]):
+    # The loader asks for a place and hands it on; batches are made of many at once.
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, key: Key) -> Key:
+        return key
+
+
+class _Order(Sampler[int]):
+    def __init__(self, size: int, shuffle: bool, generator: torch.Generator) -> None:
+        self.size = size
+        self.shuffle = shuffle
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[int]:
+        if not self.shuffle:
+            return iter(range(self.size))
+        device = self.generator.device
+        order = torch.randperm(self.size, generator=self.generator, device=device)
+        return iter(order.tolist())
+
+
+class _Seeded(Sampler[Any]):
+    # Seeds come with the places, so that it does not matter which process draws.
+    def __init__(self, sampler: Iterable[Any], generator: torch.Generator) -> None:
+        self.sampler = sampler
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return len(cast(Sized, self.sampler))
+
+    def __iter__(self) -> Iterator[Any]:
+        device = self.generator.device
+        first = torch.randint(2**62, (1,), generator=self.generator, device=device)
+        seed = int(first)
+        for number, item in enumerate(self.sampler):
+            if isinstance(item, Iterable):
+                yield [(int(place), seed + number) for place in item]
+            else:
+                yield int(item), seed + number
+
+
+# One batch #######################################################################
+
+
+class _Neighbours:
+    # Makes a batch of the places of its targets, in time that does not depend on the
+    # size of the hypergraph.
+
+    def __init__(self, data: AnchorData, targets: Tensor, hops: list[int]) -> None:
+        self.data = data
+        self.node, self.hyperedge = node, hyperedge = data.hyperedge_index.contiguous()
+        self.targets = targets
+        self.hops = hops
+        self.hyperedge_ptr = index_ptr(hyperedge, data.num_hyperedges)
+        self.hyperedge_size = torch.diff(self.hyperedge_ptr)
+        self.incidence = torch.argsort(node, stable=True)
+        self.node_ptr = index_ptr(node[self.incidence], int(data.num_nodes or 0))
+        self.node_degree = torch.diff(self.node_ptr)
+        self.number: tuple[_Numbering, _Numbering] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Tensors are shared between processes, and each needs numbers of its own.
+        return {**self.__dict__, 'number': None}
+
+    def __call__(self, keys: list[Key]) -> AnchorData:
+        place = torch.tensor([place for place, _ in keys], dtype=torch.long)
+        target = self.targets[place.to(self.targets.device)]
+        generator = torch.Generator().manual_seed(keys[0][1] if keys else 0)
+        if self.number is None:
+            like = self.hyperedge_ptr
+            self.number = (
+                _Numbering(self.node_degree.numel(), like),
+                _Numbering(self.hyperedge_size.numel(), like),
+            )
+        nodes, hyperedges = self.number
+        try:
+            return self._batch(target, nodes, hyperedges, generator)
+        finally:
+            nodes.clear()
+            hyperedges.clear()
+
+    def _batch(
+        self,
+        target: Tensor,
+        nodes: '_Numbering',
+        hyperedges: '_Numbering',
+        generator: torch.Generator,
+    ) -> AnchorData:
+        reached, owners, drawn = [], [], []
+        new = hyperedges.add(target)
+        num_targets = new.numel()
+        for hop in [*self.hops, None]:
+            incidence, owner = arange_by_ptr(
+                _take(self.hyperedge_ptr, new), _take(self.hyperedge_size, new)
+            )
+            reached.append(incidence)
+            owners.append(owner.add_(hyperedges.size - new.numel()))
+            frontier = nodes.add(_take(self.node, incidence))
+            if hop is not None:
+                incidence = self._draw(frontier, hop, generator)
+                drawn.append(incidence)
+                new = hyperedges.add(_take(self.hyperedge, incidence))
+
+        origin = {
+            'node': nodes.origin,
+            'hyperedge': hyperedges.origin,
+            'incidence': torch.cat(reached),
+        }
+        out = copy.copy(self.data)
+        for key, value in self.data._store.items():
+            level = self.data.level(key)
+            if level is not None:
+                out[key] = _slice(value, origin[level])
+        for key, size in (
+            ('node_degree', self.node_degree),
+            ('hyperedge_degree', self.hyperedge_size),
+        ):
+            if key not in self.data:
+                out[key] = _take(size, origin[key.removesuffix('_degree')])
+        for name, index in origin.items():
+            out[f'{name}_origin'] = index
+        node = _take(nodes.local, _take(self.node, origin['incidence']))
+        out.hyperedge_index = torch.stack([node, torch.cat(owners)])
+        out.num_nodes = nodes.size
+        out.num_hyperedges = hyperedges.size
+        out.num_targets = num_targets
+
+        # A drawn incidence lies as far from the first one of its hyperedge here as it
+        # does in the whole.
+        begin = cumsum(_take(self.hyperedge_size, origin['hyperedge']))[:-1]
+        shift = begin - _take(self.hyperedge_ptr, origin['hyperedge'])
+        mine = torch.cat(drawn)
+        owner = _take(hyperedges.local, _take(self.hyperedge, mine))
+        flag = torch.zeros_like(origin['incidence'], dtype=torch.bool)
+        out.incidence_drawn = flag.index_fill_(0, mine + _take(shift, owner), True)
+        return out
+
+    def _draw(self, node: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        # At most 'count' incidences of each node, uniformly without replacement.
+        begin, degree = _take(self.node_ptr, node), _take(self.node_degree, node)
+        if count == -1:
+            return _take(self.incidence, arange_by_ptr(begin, degree)[0])
+        few = degree <= count
+        places = [arange_by_ptr(begin[few], degree[few])[0]]
+        many = degree > 4 * count
+        for rows, draw in ((~few & ~many, _draw_sorted), (many, _draw_distinct)):
+            if rows.any():
+                offset = draw(degree[rows], count, generator)
+                places.append((begin[rows].view(-1, 1) + offset).view(-1))
+        return _take(self.incidence, torch.cat(places))
+
+
+class _Numbering:
+    # Numbers what is added, in the order in which it first comes.
+
+    def __init__(self, size: int, like: Tensor) -> None:
+        self.local = like.new_full((size,), -1)
+        self.first = like.new_full((size,), torch.iinfo(like.dtype).max)
+        self.parts: list[Tensor] = []
+        self.size = 0
+
+    @property
+    def origin(self) -> Tensor:
+        return torch.cat(self.parts)
+
+    def add(self, index: Tensor) -> Tensor:
+        index = index[_take(self.local, index) < 0]
+        place = torch.arange(index.numel(), device=index.device)
+        # The least place, and not the last one written, is the same on every device.
+        self.first.scatter_reduce_(0, index, place, 'amin')
+        new = index[_take(self.first, index) == place]
+        number = torch.arange(self.size, self.size + new.numel(), device=new.device)
+        self.local.index_copy_(0, new, number)
+        self.parts.append(new)
+        self.size += new.numel()
+        return new
+
+    def clear(self) -> None:
+        for part in self.parts:
+            self.local.index_fill_(0, part, -1)
+            self.first.index_fill_(0, part, torch.iinfo(self.first.dtype).max)
+        self.parts, self.size = [], 0
+
+
+def _take(value: Tensor, index: Tensor) -> Tensor:
+    # Several times as fast as 'value[index]'.
+    return value.index_select(0, index)
+
+
+def _slice(value: Any, index: Tensor) -> Any:
+    if isinstance(value, Tensor):
+        return _take(value, index)
+    return [value[i] for i in index.tolist()]
+
+
+def _draw_sorted(degree: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    # The places of the smallest of random keys; of nodes with few incidences.
+    width = int(degree.max())
+    key = torch.rand((degree.numel(), width), generator=generator, dtype=torch.double)
+    key = key.to(degree.device)
+    outside = torch.arange(width, device=degree.device) >= degree.view(-1, 1)
+    return key.masked_fill_(outside, 2.0).topk(count, dim=1, largest=False).indices
+
+
+def _draw_distinct(degree: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    # The first 'count' distinct ones of independent places; of nodes with so many
+    # incidences that twice as many draws nearly always suffice. That they do says
+    # nothing about which places were drawn, so that a row may start again.
+    out = degree.new_empty((degree.numel(), count))
+    todo = torch.arange(degree.numel(), device=degree.device)
+    while todo.numel() > 0:
+        size = (todo.numel(), 2 * count)
+        draw = torch.rand(size, generator=generator, dtype=torch.double)
+        place = (draw.to(degree.device) * degree[todo].view(-1, 1)).long()
+        place = torch.minimum(place, degree[todo].view(-1, 1) - 1)
+        ranked, order = place.sort(dim=1, stable=True)
+        fresh = torch.ones_like(ranked, dtype=torch.bool)
+        fresh[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+        fresh = torch.empty_like(fresh).scatter_(1, order, fresh)
+        number = fresh.cumsum(dim=1)
+        done = number[:, -1] >= count
+        kept = fresh & (number <= count) & done.view(-1, 1)
+        out[todo[done]] = place[kept].view(-1, count)
+        todo = todo[~done]
+    return out

@@ -1,0 +1,90 @@
+"""The layer of HNHN."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+
+
+class HNHNConv(torch.nn.Module):
+    r"""The layer of HNHN from the *"HNHN: Hypergraph Networks with Hyperedge Neurons"*
+    paper, with both of its normalisation exponents zero, so that nodes and hyperedges
+    take plain means:
+
+    .. math::
+        \mathbf{e}'_e &= \mathrm{ReLU} \left( \mathbf{W}_E \, \frac{1}{|e|}
+        \sum_{v \in e} \mathbf{x}_v + \mathbf{b}_E \right)
+
+        \mathbf{x}'_v &= \mathrm{ReLU} \left( \mathbf{W}_V \, \frac{1}{d_v}
+        \sum_{e \ni v} \mathbf{e}'_e + \mathbf{b}_V \right),
+
+    where :math:`d_v` is the degree of :math:`v`. Weights are drawn from Xavier's normal
+    distribution with gain :math:`\sqrt{2}`.
+
+    Args:
+        in_channels (int): The number of features of a node.
+        out_channels (int): The width of the output.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.lin_hyperedge = torch.nn.Linear(in_channels, out_channels)
+        self.lin_node = torch.nn.Linear(out_channels, out_channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        r"""Resets all learnable parameters."""
+        for lin in (self.lin_hyperedge, self.lin_node):
+            lin.reset_parameters()
+            torch.nn.init.xavier_normal_(lin.weight, gain=math.sqrt(2))
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass.
+
+        Args:
+            x (torch.Tensor): The features of nodes.
+            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
+                largest one that occurs, plus one, if :obj:`None`.
+                (default: :obj:`None`)
+            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
+                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
+            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
+                likewise. (default: :obj:`None`)
+            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
+                from; all if :obj:`None`. (default: :obj:`None`)
+
+        Returns:
+            The representations of nodes and hyperedges.
+
+        Shapes:
+            - **x:** :math:`(N, F)`
+            - **hyperedge_index:** :math:`(2, P)`
+            - **node_degree:** :math:`(N)`
+            - **hyperedge_size:** :math:`(M)`
+            - **drawn_mask:** :math:`(P)`
+            - **output:** :math:`(N, F')` and :math:`(M, F')`
+        """
+        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
+        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
+        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
+        mean = members.to_hyperedge(x) / size.unsqueeze(-1)
+        hyperedge = self.lin_hyperedge(mean).relu()
+        mean = members.select(drawn_mask).to_node(hyperedge) / degree.unsqueeze(-1)
+        return self.lin_node(mean).relu(), hyperedge
+
+    def __repr__(self) -> str:
+        return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'

@@ -1,0 +1,121 @@
+"""The layer of UniGCNII, and of UniGCN."""
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+
+
+class UniGCNConv(torch.nn.Module):
+    r"""The layer of UniGCNII from the *"UniGNN: a Unified Framework for Graph and
+    Hypergraph Neural Networks"* paper,
+
+    .. math::
+        \mathbf{e}'_e &= \frac{1}{|e|} \sum_{v \in e} \mathbf{x}_v
+
+        \mathbf{u}_v &= (1 - \alpha) \, d_v^{-1/2} \sum_{e \ni v} d_e^{-1/2} \,
+        \mathbf{e}'_e + \alpha \, \mathbf{x}^{(0)}_v
+
+        \mathbf{x}'_v &= \mathrm{ReLU} \left( (1 - \beta) \, \mathbf{u}_v +
+        \beta \, \mathbf{W} \mathbf{u}_v \right),
+
+    where :math:`d_v` is the degree of :math:`v`, :math:`d_e` is the mean degree of the
+    members of :math:`e`, and :math:`\mathbf{x}^{(0)}` is what the first layer got.
+    If :obj:`beta` is :obj:`None`, it is the layer of plain UniGCN from the same paper,
+
+    .. math::
+        \mathbf{e}'_e &= \frac{1}{|e|} \sum_{v \in e} \mathbf{W} \mathbf{x}_v
+
+        \mathbf{x}'_v &= \mathrm{ReLU} \left( d_v^{-1/2} \sum_{e \ni v} d_e^{-1/2} \,
+        \mathbf{e}'_e \right).
+
+    Args:
+        in_channels (int): The number of features of a node.
+        out_channels (int): The width of the output; that of the input in UniGCNII.
+        alpha (float, optional): The share :math:`\alpha` of
+            :math:`\mathbf{x}^{(0)}` in UniGCNII. (default: :obj:`0.1`)
+        beta (float, optional): The share :math:`\beta` of the weights in UniGCNII;
+            plain UniGCN if :obj:`None`. (default: :obj:`0.5`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        alpha: float = 0.1,
+        beta: float | None = 0.5,
+    ) -> None:
+        super().__init__()
+        if beta is not None and in_channels != out_channels:
+            raise ValueError(
+                f"'out_channels' must be 'in_channels' in UniGCNII "
+                f'(got {out_channels} and {in_channels})'
+            )
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.alpha = alpha
+        self.beta = beta
+        self.lin = torch.nn.Linear(in_channels, out_channels, bias=False)
+
+    def reset_parameters(self) -> None:
+        r"""Resets all learnable parameters."""
+        self.lin.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+        x_0: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass.
+
+        Args:
+            x (torch.Tensor): The features of nodes.
+            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
+                largest one that occurs, plus one, if :obj:`None`.
+                (default: :obj:`None`)
+            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
+                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
+            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
+                likewise. (default: :obj:`None`)
+            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
+                from; all if :obj:`None`. (default: :obj:`None`)
+            x_0 (torch.Tensor, optional): The features :math:`\mathbf{x}^{(0)}` of
+                UniGCNII; :obj:`x` if :obj:`None`. (default: :obj:`None`)
+
+        Returns:
+            The representations of nodes and hyperedges.
+
+        Shapes:
+            - **x, x_0:** :math:`(N, F)`
+            - **hyperedge_index:** :math:`(2, P)`
+            - **node_degree:** :math:`(N)`
+            - **hyperedge_size:** :math:`(M)`
+            - **drawn_mask:** :math:`(P)`
+            - **output:** :math:`(N, F')` and :math:`(M, F')`
+        """
+        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
+        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
+        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
+        degree, size = degree.unsqueeze(-1), size.unsqueeze(-1)
+        # No mean of degrees is below one, but that of no members.
+        mean_degree = (members.to_hyperedge(degree) / size).clamp(min=1)
+
+        if self.beta is None:
+            x = self.lin(x)
+        hyperedge = members.to_hyperedge(x) / size
+        message = hyperedge * mean_degree.rsqrt()
+        node = members.select(drawn_mask).to_node(message) * degree.rsqrt()
+        if self.beta is not None:
+            node = torch.lerp(node, x if x_0 is None else x_0, self.alpha)
+            node = torch.lerp(node, self.lin(node), self.beta)
+        return node.relu(), hyperedge
+
+    def __repr__(self) -> str:
+        return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'

@@ -1,0 +1,407 @@
+"""The one training loop of all encoders."""
+
+import copy
+import hashlib
+import inspect
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import Linear, Module, Parameter
+from torch.nn.functional import cross_entropy
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.loader import HyperedgeLoader
+from tgx_anchor.metrics import AnchorEvaluator
+from tgx_anchor.nn.functional import anchor_cross_entropy
+from tgx_anchor.nn.models.anchor_model import (
+    fingerprint,
+    known_hyperedges,
+    one_line,
+    training_mask,
+)
+
+if TYPE_CHECKING:
+    from tgx_anchor.nn.models.anchor_predictor import AnchorPredictor
+
+_FORMAT = 'tgx_anchor checkpoint 1'
+# Steps of a linear congruence keep the seeds of epochs of different models apart.
+_SEED_STEP = 1_000_003
+
+
+class PredictorTraining:
+    r"""The training of an :class:`~tgx_anchor.nn.AnchorPredictor`, epoch by epoch.
+
+    Every epoch draws from generators of its own, so that a run that was interrupted and
+    goes on from a checkpoint ends bit for bit where an uninterrupted one does.
+
+    Args:
+        model (AnchorPredictor): The model, which stays as it is until :meth:`finish`.
+        data (AnchorData): The hypergraph.
+        checkpoint (str, optional): A file that takes the state of training.
+            (default: :obj:`None`)
+    """
+
+    def __init__(
+        self,
+        model: 'AnchorPredictor',
+        data: AnchorData,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.model = model
+        self.data = data
+        self.mask = training_mask(data)
+        self.val_mask = None
+        if data.get('val_mask') is not None:
+            self.val_mask = known_hyperedges(data, 'val_mask')
+        feature = node_features(data)
+        self.role, self.anchor_role, num_outputs = _targets(model, data, self.mask)
+        with _seeded(model.seed, data.hyperedge_index.device):
+            self.encoder = copy.deepcopy(model.encoder).to(feature.device)
+            reset = getattr(self.encoder, 'reset_parameters', None)
+            if reset is not None:
+                reset()
+            self.table = Parameter(feature.clone())
+            size = self._width()
+            self.head = Linear(size, num_outputs).to(feature.device)
+        self.generator = torch.Generator()
+        self.loader = self._new_loader()
+        self.optimizer = torch.optim.Adam(
+            self._parameter_groups(), lr=model.lr, eps=model.eps, fused=True
+        )
+        self.scheduler = torch.optim.lr_scheduler.ExponentialLR(
+            self.optimizer, model.gamma
+        )
+        self.epoch = 0
+        self.stale = 0
+        self.best_accuracy = -1.0
+        self.best: dict[str, Any] | None = None
+        self.history: list[dict[str, float]] = []
+        self.path = None if checkpoint is None else Path(checkpoint)
+        if self.path is not None and self.path.exists():
+            self._resume(self.path)
+
+    def _width(self) -> int:
+        # What the encoder returns, tried on a single hyperedge.
+        first = torch.zeros_like(self.mask)
+        first[self.mask.nonzero()[0]] = True
+        tiny = self.data.hyperedge_subgraph(first)
+        encoder = copy.deepcopy(self.encoder).eval()
+        with torch.no_grad():
+            return represent(encoder, tiny, node_features(tiny)).size(1)
+
+    def _new_loader(self) -> HyperedgeLoader | None:
+        model = self.model
+        if model.batch_size is None:
+            return None
+        depth = getattr(self.encoder, 'num_layers', None)
+        depth = getattr(self.encoder, 'num_hops', depth)
+        if not isinstance(depth, int):
+            raise ValueError(
+                "'batch_size' must be None for an encoder that does not tell its "
+                f"'num_layers' (got {model.batch_size})"
+            )
+        return HyperedgeLoader(
+            self._slim_data(),
+            num_neighbors=[model.num_neighbors] * depth,
+            input_hyperedges=self.mask,
+            batch_size=model.batch_size,
+            shuffle=True,
+            generator=self.generator,
+        )
+
+    def _slim_data(self) -> AnchorData:
+        # Batches take time to cut: no attributes but those that are looked at.
+        names = inspect.signature(self.encoder.forward).parameters
+        return AnchorData(
+            self.data.hyperedge_index,
+            self.data.num_nodes,
+            self.data.num_hyperedges,
+            y=self.data['y'],
+            **{
+                name: self.data[name]
+                for name in names
+                if name not in ('x', 'hyperedge_index', 'num_hyperedges')
+                and self.data.get(name) is not None
+            },
+        )
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        decay = self.model.weight_decay
+        groups = getattr(self.encoder, 'parameter_groups', None)
+        own = groups() if groups else [{'params': list(self.encoder.parameters())}]
+        return [
+            *({'weight_decay': decay, **group} for group in own if group['params']),
+            {'params': [self.table], 'weight_decay': decay},
+            {'params': list(self.head.parameters()), 'weight_decay': decay},
+        ]
+
+    # The loop ################################################################
+
+    def run(self) -> Iterator[dict[str, float]]:
+        r"""Trains, and gives a record of each epoch."""
+        model = self.model
+        while self.epoch < model.num_epochs and self.stale < model.patience:
+            start = time.perf_counter()
+            loss = self._train_epoch()
+            self.scheduler.step()
+            self.epoch += 1
+            record = {'epoch': float(self.epoch), 'loss': loss}
+            is_last = self.epoch == model.num_epochs
+            is_look = is_last or self.epoch % model.eval_every == 0
+            if is_look and self.val_mask is not None:
+                record['val_accuracy'] = self._look()
+            record['seconds'] = time.perf_counter() - start
+            self.history.append(record)
+            if is_look and self.path is not None:
+                self._write(self.path)
+            yield record
+
+    def _train_epoch(self) -> float:
+        self.encoder.train()
+        seed = (self.model.seed + 1) * _SEED_STEP + self.epoch
+        self.generator.manual_seed(seed)
+        total = torch.zeros((), device=self.table.device)
+        with _seeded(seed, self.table.device):
+            batches = [self.data] if self.loader is None else self.loader
+            for batch in batches:
+                self.optimizer.zero_grad()
+                loss = self._loss(batch)
+                loss.backward()
+                if self.model.max_norm is not None:
+                    for part in (self.table, self.encoder, self.head):
+                        given = part if isinstance(part, Tensor) else part.parameters()
+                        torch.nn.utils.clip_grad_norm_(given, self.model.max_norm)
+                self.optimizer.step()
+                total += loss.detach()
+        return float(total) / len(batches)
+
+    def _loss(self, batch: AnchorData) -> Tensor:
+        # Over the targets of a mini-batch, or over the known ones of the whole.
+        hyperedge = batch.hyperedge_index[1]
+        x: Tensor = self.table
+        if self.loader is None:
+            mask, role = self.mask, self.role
+        else:
+            x = self.table.index_select(0, batch['node_origin'])
+            mask = torch.arange(batch.num_hyperedges, device=hyperedge.device)
+            mask = mask < int(batch['num_targets'])
+            role = self.role.index_select(0, batch['incidence_origin'])
+        row = mask[hyperedge].nonzero().view(-1)
+        logit = self.head(represent(self.encoder, batch, x, row))
+        if self.model.objective == 'role':
+            return cross_entropy(logit, role[row])
+        score, y = logit.squeeze(1), batch['y'][row]
+        return anchor_cross_entropy(score, y, hyperedge[row], mask) / mask.sum()
+
+    def _look(self) -> float:
+        # The accuracy on the validation hyperedges, of roles or of anchors.
+        accuracy = self._val_accuracy()
+        if accuracy > self.best_accuracy:
+            self.best_accuracy, self.stale = accuracy, 0
+            self.best = copy.deepcopy(self._state())
+        else:
+            self.stale += 1
+        return accuracy
+
+    def _val_accuracy(self) -> float:
+        self.encoder.eval()
+        mask = self.val_mask
+        if mask is None or not mask.any():
+            return 0.0
+        row = mask[self.data.hyperedge_index[1]].nonzero().view(-1)
+        with torch.no_grad():
+            logit = self.head(represent(self.encoder, self.data, self.table, row))
+        if self.model.objective == 'role':
+            return float((logit.argmax(dim=1) == self.role[row]).double().mean())
+        score = logit.new_zeros(self.data.num_incidences)
+        score[row] = logit.squeeze(1)
+        return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
+
+    # States ##################################################################
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            'encoder': self.encoder.state_dict(),
+            'head': self.head.state_dict(),
+            'table': self.table.detach(),
+        }
+
+    def _take(self, state: dict[str, Any]) -> None:
+        self.encoder.load_state_dict(state['encoder'])
+        self.head.load_state_dict(state['head'])
+        with torch.no_grad():
+            self.table.copy_(state['table'])
+
+    def finish(self) -> None:
+        r"""Gives the model the best state, or the last where none was judged."""
+        if self.best is not None:
+            self._take(self.best)
+        model = self.model
+        self.encoder.eval()
+        model.encoder, model.head, model.table = self.encoder, self.head, self.table
+        model.fitted_on = fingerprint(self.data)
+        model.anchor_role = torch.tensor(self.anchor_role, device=self.table.device)
+        model.history = self.history
+
+    def _identity(self) -> str:
+        # Stands for all that decides how training goes.
+        params = {**self.model._packed_params(), 'num_epochs': None}
+        code = hashlib.sha256(repr(sorted(params.items())).encode())
+        masks = [mask for mask in (self.mask, self.val_mask) if mask is not None]
+        for value in (fingerprint(self.data), self.role, self.data['x'], *masks):
+            code.update(value.detach().cpu().contiguous().numpy().data)
+        return code.hexdigest()
+
+    def _write(self, path: Path) -> None:
+        content = {
+            'format': _FORMAT,
+            'identity': self._identity(),
+            'epoch': self.epoch,
+            'stale': self.stale,
+            'best_accuracy': self.best_accuracy,
+            'best': self.best,
+            'state': self._state(),
+            'optimizer': self.optimizer.state_dict(),
+            'scheduler': self.scheduler.state_dict(),
+            'history': self.history,
+        }
+        partial = path.with_name(f'{path.name}.{os.getpid()}')
+        try:
+            torch.save(content, partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _resume(self, path: Path) -> None:
+        try:
+            content = torch.load(
+                path, map_location=self.table.device, weights_only=True
+            )
+            found = content['format'], content['identity']
+        except Exception as error:
+            # A damaged file fails in any way: as a key, an index, a struct.
+            raise ValueError(
+                f"'{path}' must be a checkpoint (got: {one_line(error)})"
+            ) from None
+        if found != (_FORMAT, self._identity()):
+            raise ValueError(
+                f"'{path}' must be a checkpoint of the same model on the same data "
+                f'(got another)'
+            )
+        self._take(content['state'])
+        self.optimizer.load_state_dict(content['optimizer'])
+        self.scheduler.load_state_dict(content['scheduler'])
+        for name in ('epoch', 'stale', 'best_accuracy', 'best', 'history'):
+            setattr(self, name, content[name])
+
+
+def represent(
+    encoder: Module, data: AnchorData, x: Tensor, row: Tensor | None = None
+) -> Tensor:
+    r"""The representations of incidences by an encoder, which is given what it asks
+    for by name.
+
+    Args:
+        encoder (torch.nn.Module): The encoder.
+        data (AnchorData): The hypergraph, or a mini-batch of one.
+        x (torch.Tensor): The features of the nodes.
+        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`.
+            (default: :obj:`None`)
+
+    Shapes:
+        - **x:** :math:`(N, F)`
+        - **row:** :math:`(R)`
+        - **output:** :math:`(R, D)`
+    """
+    index, size = data.hyperedge_index, data.num_hyperedges
+    names = list(inspect.signature(encoder.forward).parameters)
+    known = {
+        'num_hyperedges': size,
+        'node_degree': data.get('node_degree'),
+        'hyperedge_size': data.get('hyperedge_degree'),
+        'drawn_mask': data.get('incidence_drawn'),
+    }
+    given = {
+        name: known[name] if name in known else data.get(name)
+        for name in names
+        if name not in ('x', 'hyperedge_index')
+    }
+    out = encoder(
+        x, index, **{name: value for name, value in given.items() if value is not None}
+    )
+    if isinstance(out, Tensor):
+        if out.size(0) != data.num_incidences:
+            raise ValueError(
+                f"'encoder' must return one row per incidence, that is "
+                f'{data.num_incidences}, or a pair of nodes and hyperedges '
+                f'(got {out.size(0)} rows)'
+            )
+        return out if row is None else out.index_select(0, row)
+    node, hyperedge = out
+    if row is not None:
+        index = index.index_select(1, row)
+    return torch.cat(
+        [hyperedge.index_select(0, index[1]), node.index_select(0, index[0])], dim=1
+    )
+
+
+def node_features(data: AnchorData) -> Tensor:
+    r"""The features of nodes that training starts from.
+
+    Args:
+        data (AnchorData): The hypergraph.
+
+    Shapes:
+        - **output:** :math:`(N, F)`
+    """
+    x: Tensor | None = data.get('x')
+    if x is None:
+        raise ValueError(
+            "'data' must have features of nodes 'x' (got none; "
+            "'AddRandomWalkEmbedding()(data)' makes them)"
+        )
+    x = x.to(torch.get_default_dtype())
+    if not torch.isfinite(x).all():
+        raise ValueError("'x' must be finite (got NaN or infinity)")
+    return x
+
+
+def _targets(
+    model: 'AnchorPredictor', data: AnchorData, mask: Tensor
+) -> tuple[Tensor, int, int]:
+    # The class of each incidence, the class of anchors, and the number of outputs.
+    y = data['y']
+    if model.objective == 'anchor':
+        return y.long(), 0, 1
+    role: Tensor | None = data.get('role')
+    row = mask[data.hyperedge_index[1]]
+    if role is not None:
+        anchor = int(role[row & y].mode().values)
+        # Roles that do not tell the anchor, as with two kinds of them, are no use.
+        if bool(((role == anchor) == y)[row].all()) and int(role[row].min()) >= 0:
+            number = int(role[row].max()) + 1
+            if model.num_roles is not None and model.num_roles < number:
+                raise ValueError(
+                    f"'num_roles' must be at least {number}, the number of roles in "
+                    f'the data (got {model.num_roles})'
+                )
+            return role, anchor, model.num_roles or number
+    return y.long(), 1, 2
+
+
+@contextmanager
+def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+    # Draws from a seed inside, and leaves no trace outside.
+    is_cuda = device.type == 'cuda'
+    with torch.random.fork_rng(devices=[device] if is_cuda else []):
+        torch.default_generator.manual_seed(seed)
+        if is_cuda:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        yield

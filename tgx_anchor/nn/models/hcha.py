@@ -1,0 +1,81 @@
+"""The encoder HCHA."""
+
+from itertools import pairwise
+
+from torch import Tensor
+
+from tgx_anchor.nn.conv import HCHAConv
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+
+
+class HCHA(HypergraphEncoder):
+    r"""The encoder of the *"Hypergraph Convolution and Hypergraph Attention"* paper, in
+    the form in which it is a baseline of the *"Classification of Edge-dependent Labels
+    of Nodes in Hypergraphs"* paper: layers :class:`~tgx_anchor.nn.conv.HCHAConv`, with
+    ReLU on the nodes between them.
+
+    Hyperedges begin with states of zeros, so that the attention of the first layer is
+    uniform: with one layer, more than half of the parameters have no effect.
+
+    Args:
+        in_channels (int): The number of features of a node.
+        hidden_channels (int): The width between two layers.
+        num_layers (int): The number of layers :math:`L`.
+        out_channels (int, optional): The width of the output; that between two layers
+            if :obj:`None`. (default: :obj:`None`)
+        dropout (float, optional): The dropout probability of the nodes and hyperedges
+            that a layer gets; the first layer has none. (default: :obj:`0.7`)
+        heads (int, optional): The number of heads in all layers but the last, which
+            has one. (default: :obj:`4`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int | None = None,
+        dropout: float = 0.7,
+        heads: int = 4,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_layers, out_channels, dropout
+        )
+        if heads < 1:
+            raise ValueError(f"'heads' must be at least 1 (got {heads})")
+        self.heads = heads
+        for i, (width, next_width) in enumerate(pairwise(self.channel_list)):
+            last = i == num_layers - 1
+            self.convs.append(HCHAConv(width, next_width, 1 if last else heads))
+
+    @property
+    def num_hops(self) -> int:
+        r"""As in :class:`HypergraphEncoder`; one more step than layers, for the
+        attention of a node takes all of its hyperedges.
+        """
+        return self.num_layers + 1
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
+        state: Tensor | None = None
+        for i, conv in enumerate(self.convs):
+            x, hyperedge = conv(
+                x,
+                hyperedge_index,
+                num_hyperedges,
+                hyperedge_attr=state,
+                node_degree=node_degree,
+                hyperedge_size=hyperedge_size,
+                drawn_mask=drawn_mask,
+            )
+            if i < self.num_layers - 1:
+                x, state = self.drop(x.relu(), i + 1), self.drop(hyperedge, i + 1)
+        return x, hyperedge

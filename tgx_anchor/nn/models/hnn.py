@@ -1,0 +1,74 @@
+"""The encoder HNN."""
+
+from itertools import pairwise
+
+from torch import Tensor
+
+from tgx_anchor.nn.conv import HNNConv
+from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+
+
+class HNN(HypergraphEncoder):
+    r"""The encoder of the *"A Hypergraph Neural Network Framework for Learning
+    Hyperedge-Dependent Node Embeddings"* paper, in the form in which it is a baseline
+    of the *"Classification of Edge-dependent Labels of Nodes in Hypergraphs"* paper:
+    layers :class:`~tgx_anchor.nn.conv.HNNConv`. Hyperedges begin with
+
+    .. math::
+        \mathbf{y}_e = \sum_{v \in e} \frac{1}{d_v} \, \mathbf{x}_v.
+
+    Args:
+        in_channels (int): The number of features of a node.
+        hidden_channels (int): The width between two layers.
+        num_layers (int): The number of layers :math:`L`.
+        out_channels (int, optional): The width of the output; that between two layers
+            if :obj:`None`. (default: :obj:`None`)
+        dropout (float, optional): The dropout probability of the nodes and hyperedges
+            that a layer gets; the first layer has none. (default: :obj:`0.7`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int | None = None,
+        dropout: float = 0.7,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_layers, out_channels, dropout
+        )
+        for width, next_width in pairwise(self.channel_list):
+            self.convs.append(HNNConv(width, next_width))
+
+    @property
+    def num_hops(self) -> int:
+        r"""As in :class:`HypergraphEncoder`; a layer takes two steps."""
+        return 2 * self.num_layers
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
+        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        degree = count_degree(hyperedge_index[0], x.size(0), x.dtype, node_degree)
+        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
+        hyperedge = members.to_hyperedge(x / degree.unsqueeze(-1))
+        for i, conv in enumerate(self.convs):
+            x, hyperedge = conv(
+                self.drop(x, i),
+                hyperedge_index,
+                num_hyperedges,
+                hyperedge_attr=self.drop(hyperedge, i),
+                node_degree=node_degree,
+                hyperedge_size=hyperedge_size,
+                drawn_mask=drawn_mask,
+            )
+        return x, hyperedge

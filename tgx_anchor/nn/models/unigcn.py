@@ -1,0 +1,133 @@
+"""The encoder UniGCN."""
+
+import math
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.nn.conv import UniGCNConv
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+
+Variant = Literal['unigcnii', 'unigcn']
+
+
+class UniGCN(HypergraphEncoder):
+    r"""The encoder of the *"UniGNN: a Unified Framework for Graph and Hypergraph Neural
+    Networks"* paper, by default in the form in which it is a baseline of the
+    *"Classification of Edge-dependent Labels of Nodes in Hypergraphs"* paper, which is
+    UniGCNII under the name of UniGCN,
+
+    .. math::
+        \mathbf{z}^{(0)} = \mathrm{ReLU} \left( \mathbf{W}_0 \mathbf{x} +
+        \mathbf{b}_0 \right), \qquad
+        \left( \mathbf{z}^{(l)}, \mathbf{e}^{(l)} \right) = \mathrm{conv}_l
+        \left( \mathbf{z}^{(l - 1)} \right), \qquad
+        \beta_l = \ln (\lambda / l + 1),
+
+    where the layers are :class:`~tgx_anchor.nn.conv.UniGCNConv`, all of width
+    :obj:`hidden_channels`; the output are affine maps of :math:`\mathbf{z}^{(L)}`
+    and :math:`\mathbf{e}^{(L)}`.
+
+    Plain UniGCN has nothing but the layers, with the widths of the other encoders.
+
+    Args:
+        in_channels (int): The number of features of a node.
+        hidden_channels (int): The width between two layers.
+        num_layers (int): The number of layers :math:`L`.
+        out_channels (int, optional): The width of the output; that between two layers
+            if :obj:`None`. (default: :obj:`None`)
+        dropout (float, optional): The dropout probability of all that layers and
+            affine maps get. (default: :obj:`0.7`)
+        variant (str, optional): The model (:obj:`"unigcnii"`, :obj:`"unigcn"`).
+            (default: :obj:`"unigcnii"`)
+        alpha (float, optional): The share :math:`\alpha` of
+            :math:`\mathbf{z}^{(0)}` in each layer of UniGCNII.
+            (default: :obj:`0.1`)
+        theta (float, optional): The number :math:`\lambda` of UniGCNII.
+            (default: :obj:`0.5`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int | None = None,
+        dropout: float = 0.7,
+        variant: Variant = 'unigcnii',
+        alpha: float = 0.1,
+        theta: float = 0.5,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_layers, out_channels, dropout
+        )
+        if variant not in get_args(Variant):
+            raise ValueError(
+                f"'variant' must be one of {get_args(Variant)} (got {variant!r})"
+            )
+        self.variant = variant
+        self.alpha = alpha
+        self.theta = theta
+        self.lin: torch.nn.Linear | None = None
+        self.lin_node: torch.nn.Linear | None = None
+        self.lin_hyperedge: torch.nn.Linear | None = None
+        if variant == 'unigcn':
+            for width, next_width in pairwise(self.channel_list):
+                self.convs.append(UniGCNConv(width, next_width, beta=None))
+            return
+        self.lin = torch.nn.Linear(in_channels, hidden_channels)
+        for i in range(num_layers):
+            beta = math.log(theta / (i + 1) + 1)
+            self.convs.append(UniGCNConv(hidden_channels, hidden_channels, alpha, beta))
+        self.lin_node = torch.nn.Linear(hidden_channels, self.out_channels)
+        self.lin_hyperedge = torch.nn.Linear(hidden_channels, self.out_channels)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        r"""As in :class:`HypergraphEncoder`, with the learning rate and the weight
+        decays of the public implementations.
+        """
+        if self.variant == 'unigcn':
+            return [
+                {'params': list(self.parameters()), 'lr': 0.01, 'weight_decay': 5e-4}
+            ]
+        inner: list[Tensor] = []
+        outer: list[Tensor] = []
+        for name, parameter in self.named_parameters():
+            (inner if name.startswith('convs.') else outer).append(parameter)
+        return [
+            {'params': inner, 'lr': 0.01, 'weight_decay': 0.01},
+            {'params': outer, 'lr': 0.01, 'weight_decay': 5e-4},
+        ]
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
+        x_0: Tensor | None = None
+        if self.lin is not None:
+            x = x_0 = self.lin(self._drop(x)).relu()
+        for conv in self.convs:
+            x, hyperedge = conv(
+                self._drop(x),
+                hyperedge_index,
+                num_hyperedges,
+                node_degree=node_degree,
+                hyperedge_size=hyperedge_size,
+                drawn_mask=drawn_mask,
+                x_0=x_0,
+            )
+        if self.lin_node is not None and self.lin_hyperedge is not None:
+            x = self.lin_node(self._drop(x))
+            hyperedge = self.lin_hyperedge(self._drop(hyperedge))
+        return x, hyperedge
+
+    def _drop(self, value: Tensor) -> Tensor:
+        return torch.nn.functional.dropout(value, self.dropout, self.training)

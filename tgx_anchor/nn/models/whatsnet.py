@@ -1,0 +1,144 @@
+"""WHATsNet."""
+
+from torch import Tensor
+
+from tgx_anchor.nn.conv._trim import trim_to_targets
+from tgx_anchor.nn.conv.aggregate import count_hyperedges
+from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+
+
+class WHATsNet(HypergraphEncoder):
+    r"""WHATsNet from the *"Classification of Edge-dependent Labels of Nodes in
+    Hypergraphs"* paper: layers of :class:`~tgx_anchor.nn.conv.WHATsNetConv`, the states
+    of hyperedges zero before the first one, without activations between them.
+    Dropout is active in all layers.
+
+    The first layer asks the same of all hyperedges, since their states are zero: in the
+    map of these queries, only the bias learns. The biases of maps of keys never do.
+
+    Args:
+        in_channels (int): The number of features of a node; :obj:`44` in the paper,
+            :obj:`48` without ranks.
+        hidden_channels (int): The width between two layers; :obj:`64` in the paper.
+        num_layers (int): The number of layers.
+        out_channels (int, optional): The width of the output; :obj:`128` in the
+            paper. That between two layers if :obj:`None`. (default: :obj:`None`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        use_rank (bool, optional): If set to :obj:`False`, will leave out the ranks of
+            nodes in their hyperedges. (default: :obj:`True`)
+        within_attention (bool, optional): If set to :obj:`False`, will leave out the
+            attention among the members of a hyperedge and among the hyperedges of a
+            node, and the ranks with it. (default: :obj:`True`)
+        attention_channels (int, optional): The width of attention, in all layers.
+            (default: :obj:`128`)
+        heads (int, optional): The number of heads. (default: :obj:`4`)
+        num_inducing (int, optional): The number of inducing points.
+            (default: :obj:`4`)
+        num_isabs (int, optional): The number of blocks of attention among members in
+            each direction. (default: :obj:`2`)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int | None = None,
+        dropout: float = 0.7,
+        use_rank: bool = True,
+        within_attention: bool = True,
+        attention_channels: int = 128,
+        heads: int = 4,
+        num_inducing: int = 4,
+        num_isabs: int = 2,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_layers, out_channels, dropout
+        )
+        self.use_rank = use_rank
+        self.within_attention = within_attention
+        self.attention_channels = attention_channels
+        self.heads = heads
+        self.num_inducing = num_inducing
+        self.num_isabs = num_isabs
+        widths = self.channel_list
+        for i in range(num_layers):
+            self.convs.append(
+                WHATsNetConv(
+                    widths[i],
+                    widths[i + 1],
+                    # What comes first is zero, and as wide as in the published code.
+                    attention_channels if i == 0 else widths[i],
+                    4 if use_rank and within_attention else 0,
+                    attention_channels,
+                    heads,
+                    num_inducing,
+                    num_isabs if within_attention else 0,
+                    dropout=dropout,
+                )
+            )
+
+    def forward(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        drawn_mask: Tensor | None = None,
+        incidence_rank: Tensor | None = None,
+        num_targets: int | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""Runs the forward pass.
+
+        Args:
+            x (torch.Tensor): The features of nodes.
+            hyperedge_index (torch.Tensor): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
+                largest one that occurs, plus one, if :obj:`None`.
+                (default: :obj:`None`)
+            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
+                from, all if :obj:`None`. (default: :obj:`None`)
+            incidence_rank (torch.Tensor, optional): The ranks of nodes in their
+                hyperedges, as :class:`~tgx_anchor.transforms.AddWithinOrderRank` adds
+                them; needed unless they are left out. (default: :obj:`None`)
+            num_targets (int, optional): If given, only the first so many hyperedges
+                and their members are asked for, and what they do not depend on is left
+                out; other representations mean nothing. (default: :obj:`None`)
+
+        Returns:
+            The representations of nodes and of hyperedges.
+
+        Shapes:
+            - **x:** :math:`(N, F)`
+            - **hyperedge_index:** :math:`(2, P)`
+            - **drawn_mask:** :math:`(P)`
+            - **incidence_rank:** :math:`(P, 4)`
+            - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
+        """
+        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        hyperedge = x.new_zeros(num_hyperedges, self.attention_channels)
+        layers = None
+        if num_targets is not None:
+            layers = trim_to_targets(
+                hyperedge_index,
+                x.size(0),
+                num_hyperedges,
+                num_targets,
+                self.num_layers,
+                drawn_mask,
+            )
+        index, rank = hyperedge_index, incidence_rank
+        for i, conv in enumerate(self.convs):
+            if layers is not None:
+                kept, received = layers[i]
+                index, drawn_mask = hyperedge_index[:, kept], received[kept]
+                rank = None if incidence_rank is None else incidence_rank[kept]
+            x, hyperedge = conv(
+                x,
+                index,
+                num_hyperedges=num_hyperedges,
+                hyperedge_attr=hyperedge,
+                drawn_mask=drawn_mask,
+                incidence_rank=rank,
+            )
+        return x, hyperedge
