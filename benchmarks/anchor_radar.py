@@ -94,7 +94,7 @@ EXAMPLE = """example:
 """
 
 Load = Callable[[str, str | None], AnchorData]
-Key = tuple[str, str, str, str, int, int]
+Key = tuple[str, str, str, str, int, int, int]
 
 
 class Figures(NamedTuple):
@@ -116,6 +116,7 @@ class Row:
     protocol: str
     split: int
     seed: int
+    num_epochs: int
     accuracy: float
     mrr: float
     ndcg: float
@@ -131,6 +132,7 @@ class Row:
             self.protocol,
             self.split,
             self.seed,
+            self.num_epochs,
         )
 
     @property
@@ -438,17 +440,23 @@ def recall(
         for setting, variant in plan(experiment, settings, num_seeds):
             for split in range(bench.num_splits):
                 for protocol in PROTOCOLS:
-                    key = _key(experiment, setting, variant, protocol, split)
+                    key = _key(experiment, setting, variant, protocol, split, bench)
                     if key in results.rows:
                         identity = bench.identity(setting, variant, protocol, split)
                         bench.figures[identity] = results.rows[key].figures
 
 
 def _key(
-    experiment: str, setting: str, variant: Variant, protocol: str, split: int
+    experiment: str,
+    setting: str,
+    variant: Variant,
+    protocol: str,
+    split: int,
+    bench: Workbench,
 ) -> Key:
     seed = variant.changes.get('seed', 0)
-    return experiment, setting, variant.name, protocol, split, seed
+    name, epochs = variant.name, bench.num_epochs
+    return experiment, setting, name, protocol, split, seed, epochs
 
 
 def run_experiment(
@@ -471,7 +479,7 @@ def run_experiment(
     for setting, variant in runs():
         for split in range(bench.num_splits):
             for protocol in PROTOCOLS:
-                key = _key(experiment, setting, variant, protocol, split)
+                key = _key(experiment, setting, variant, protocol, split, bench)
                 if key in results.rows:
                     continue
                 row = Row(*key, *bench.measure(setting, variant, protocol, split))
@@ -749,7 +757,7 @@ def main(arguments: Sequence[str] | None = None, load: Load = load_setting) -> N
         run_experiment(
             experiment, options.settings, options.seeds, results, bench, console
         )
-        rows = list(results.rows.values())
+        rows = [r for r in results.rows.values() if r.num_epochs == options.epochs]
         table = make_table(experiment, rows, reference)
         if len(table) > 1:
             print_table(experiment, table, console)

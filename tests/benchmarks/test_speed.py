@@ -81,7 +81,13 @@ def test_every_task_has_its_figures(script: ModuleType, folder: Path) -> None:
         expected['stage1', size] = ['epoch', 'bare MLP', 'ratio']
         for number in (1, 3):
             case = f'{size} x {number}'
-            expected['stage2', case] = ['epoch', 'bare products', 'ratio']
+            expected['stage2', case] = [
+                'own loop epoch',
+                'own loop ratio',
+                'epoch',
+                'bare products',
+                'ratio',
+            ]
         expected['pipeline', size] = STEPS
     expected['growth', ' '.join(SIZES)] = ['processor exponent', 'exponent']
     assert found == expected

@@ -641,7 +641,7 @@ INVALID: list[tuple[Change, str]] = [
     ),
     (
         setting(train_mask=[True, False]),
-        "'train_mask' must hold booleans (got <class 'list'>)",
+        "'train_mask' must be a tensor (got list)",
     ),
     (
         setting(node_mask=torch.zeros(3, dtype=torch.uint8)),

@@ -243,6 +243,10 @@ class AnchorData(Data):
             level = self.level(key)
             if level is None:
                 continue
+            if (key == 'y' or key.endswith('_mask')) and not isinstance(value, Tensor):
+                raise ValueError(
+                    f"'{key}' must be a tensor (got {type(value).__name__})"
+                )
             length = _length(value)
             if length != size[level]:
                 raise ValueError(
@@ -260,6 +264,10 @@ class AnchorData(Data):
             dtype = getattr(value, 'dtype', type(value))
             if (key == 'y' or key.endswith('_mask')) and dtype != torch.bool:
                 raise ValueError(f"'{key}' must hold booleans (got {dtype})")
+            if key == 'y' and value.dim() != 1:
+                raise ValueError(
+                    f"'y' must have one dimension (got {list(value.size())})"
+                )
 
     def sort(self, sort_by_row: bool = False) -> Self:
         r"""Sorts the incidences, and their attributes, by hyperedge. Incidences of

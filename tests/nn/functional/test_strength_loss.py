@@ -274,6 +274,27 @@ def test_runs_where_the_data_is(device: torch.device) -> None:
     torch.testing.assert_close(loss, expected, rtol=1e-11, atol=1e-11)
 
 
+def test_differentiable_once() -> None:
+    # A second derivative would silently be zero.
+    data = to_data([[0, 1]], 2, [[0]])
+    problem = make_problem(data, torch.ones(2), data.known_mask, 'all')
+    strength = torch.zeros(2, dtype=torch.double, requires_grad=True)
+    loss = strength_loss(strength, problem, 0.5)
+    (grad,) = torch.autograd.grad(loss, strength, create_graph=True)
+    with pytest.raises(RuntimeError, match=r'require grad|once_differentiable'):
+        grad.sum().backward()
+
+
+def test_bad_input() -> None:
+    data = to_data([[0, 1]], 2, [[0]])
+    problem = make_problem(data, torch.ones(2), data.known_mask, 'all')
+    with one_line_error("'strength'", 'float32'):
+        strength_loss(torch.zeros(2), problem, 0.5)
+    alpha = torch.tensor(0.5, requires_grad=True)
+    with one_line_error("'alpha'", 'gradient'):
+        strength_loss(torch.zeros(2, dtype=torch.double), problem, alpha)
+
+
 def test_unknown_alignment() -> None:
     data = to_data([[0, 1]], 2, [[0]])
     with one_line_error("'alignment'", 'cross_entropy', "'some'"):

@@ -21,7 +21,7 @@ MASKS = ('train_mask', 'val_mask', 'test_mask')
 
 @lru_cache
 def _planted(seed: int, num_splits: int, _: torch.dtype) -> AnchorData:
-    data = PlantedAnchorDataset(120, 600, correlation=0.4, seed=seed)[0]
+    data = PlantedAnchorDataset(120 + 5 * seed, 600, correlation=0.4, seed=seed)[0]
     split = RandomHyperedgeSplit(0.3, 0.2, num_splits=num_splits)
     out: AnchorData = split(AddTopologicalFeatures()(data))
     return out

@@ -117,7 +117,7 @@ def test_training_mask_with_validation() -> None:
 @pytest.mark.parametrize(
     ('mask', 'names'),
     [
-        ([True] * 5, ("'train_mask'", '6', '[5]')),
+        ([True] * 5, ("'train_mask'", '6', '5')),
         ([[True] * 2] * 6, ("'train_mask'", '[6, 2]', 'column')),
         ([1, 0, 0, 0, 1, 0], ("'train_mask'", 'torch.int64')),
         ([True, False, True, True, True, True], ("'train_mask'", 'hyperedge 5')),

@@ -81,7 +81,15 @@ def test_repr_and_params() -> None:
     ('name', 'value'),
     [
         ('hidden_channels', 0),
+        ('hidden_channels', 2.5),
         ('num_epochs', 0),
+        ('num_epochs', '9'),
+        ('lr_stage1', None),
+        ('lr_stage2', '0.1'),
+        ('alpha', '0.1'),
+        ('w', 'none'),
+        ('seed', 1.5),
+        ('seed', None),
         ('lr_stage1', 0.0),
         ('lr_stage1', float('nan')),
         ('lr_stage2', -0.1),
@@ -122,7 +130,8 @@ def test_published_hyperparameters(mirror: Path) -> None:
 def test_from_paper() -> None:
     model = AnchorRadar.from_paper('emER', alpha=0.5, seed=3)
     assert (model.lr_stage1, model.alpha, model.w, model.seed) == (0.01, 0.5, 3, 3)
-    assert all(AnchorRadar.from_paper(setting) for setting in PAPER_PARAMS)
+    moml = AnchorRadar.from_paper('moML')
+    assert (moml.lr_stage1, moml.lr_stage2, moml.alpha, moml.w) == (0.1, 0.1, 1, None)
     with one_line_error("'setting'", 'qaBI', "'coDB'"):
         AnchorRadar.from_paper('coDB')
 
@@ -245,7 +254,7 @@ def test_use_val() -> None:
     with one_line_error("'val_mask'", 'none'):
         quick().fit(data, use_val=True)
     data.val_mask = torch.zeros(5, dtype=torch.bool)
-    with one_line_error("'val_mask'", '[5]'):
+    with one_line_error("'val_mask'", '5'):
         quick().fit(data, use_val=True)
 
 
@@ -286,8 +295,44 @@ def _too_large(data: AnchorData) -> None:
 
 
 def _infinite_x(data: AnchorData) -> None:
-    data.x = torch.zeros(120, 2)
+    data.x = torch.zeros(int(data.num_nodes or 0), 2)
     data.x[5, 1] = float('inf')
+
+
+def _unsorted(data: AnchorData) -> None:
+    data.hyperedge_index = data.hyperedge_index.flip(1)
+
+
+def _many_rows(data: AnchorData) -> None:
+    data.x = torch.zeros(130, 2)
+
+
+def _short_features(data: AnchorData) -> None:
+    data.incidence_attr = data.incidence_attr[:-1]
+
+
+def _deep_attribute(data: AnchorData) -> None:
+    data.hyperedge_attr = torch.zeros(600, 2, 2)
+
+
+def _numpy_mask(data: AnchorData) -> None:
+    data.train_mask = data.train_mask.numpy()
+
+
+def _integer_y(data: AnchorData) -> None:
+    data.y = 2 * data['y'].long()
+
+
+def _wide_y(data: AnchorData) -> None:
+    data.y = data['y'].unsqueeze(1)
+
+
+def _no_y(data: AnchorData) -> None:
+    data.y = None
+
+
+def _few_nodes(data: AnchorData) -> None:
+    data.num_nodes = 60
 
 
 def _no_features(data: AnchorData) -> None:
@@ -299,12 +344,21 @@ def _no_features(data: AnchorData) -> None:
     [
         (_no_anchors, ('known anchor',)),
         (_unknown_anchor, ("'train_mask'", 'known anchor', 'hyperedge')),
-        (_short_mask, ("'train_mask'", '600', '[599]')),
+        (_short_mask, ("'train_mask'", '600', '599')),
         (_wide_mask, ("'train_mask'", '[600, 2]', 'column')),
         (_nan, ("'incidence_attr'", 'finite')),
         (_too_large, ("'incidence_attr'", 'finite')),
         (_infinite_x, ("'x'", 'finite')),
         (_no_features, ('features', 'AddTopologicalFeatures')),
+        (_unsorted, ("'hyperedge_index", 'unsorted')),
+        (_many_rows, ("'x'", '130')),
+        (_short_features, ("'incidence_attr'", 'one row per incidence')),
+        (_deep_attribute, ("'hyperedge_attr'", '[600, 2, 2]')),
+        (_numpy_mask, ("'train_mask'", 'tensor')),
+        (_integer_y, ("'y'", 'int64')),
+        (_wide_y, ("'y'", 'dimension')),
+        (_no_y, ("'y'", 'none')),
+        (_few_nodes, ("'hyperedge_index", '60')),
     ],
 )
 def test_failed_fit_leaves_the_model_as_it_was(
@@ -437,8 +491,9 @@ def test_several_anchors_per_group() -> None:
     assert best.size() == (600, 2)
     assert torch.equal(best[:, 1] == -1, data.hyperedge_size < 2)
     assert torch.equal(best[:, 0], model.predict(data))
-    with one_line_error("'k'", '0'):
-        model.predict(data, k=0)
+    for k in (0, 1.5):
+        with one_line_error("'k'", str(k)):
+            model.predict(data, k=k)  # type: ignore[arg-type]
 
 
 def test_two_anchors_to_learn_from() -> None:
@@ -463,7 +518,7 @@ def test_two_anchors_to_learn_from() -> None:
     # On another hypergraph there are two anchors per group as well.
     other = planted(1)
     share = quiet._transfer(other)[1]
-    degree = torch.bincount(other.hyperedge_index[0], minlength=120)
+    degree = torch.bincount(other.hyperedge_index[0], minlength=125)
     guesses = other.hyperedge_size.clamp(max=2).sum()
     assert float((share * degree).sum()) == pytest.approx(int(guesses))
 
@@ -525,6 +580,27 @@ def test_inductive(name: str) -> None:
     assert torch.equal(proba, model.predict_proba(other))
 
 
+def test_other_groups_of_the_same_people() -> None:
+    # What is known of them would silently not count.
+    data = planted()
+    model = quick().fit(data)
+    keep = torch.ones(600, dtype=torch.bool)
+    keep[-1] = False
+    with pytest.warns(UserWarning, match='fit again'):
+        model.predict(data.hyperedge_subgraph(keep))
+
+
+def test_inductive_keeps_the_scale_of_attributes() -> None:
+    data = planted()
+    data.x = data.node_strength.unsqueeze(1)
+    model = quick(stages='first').fit(data)
+    whole = model.predict_proba(data)
+    keep = torch.arange(600) < 3
+    part = data.hyperedge_subgraph(keep)
+    row = keep[data.hyperedge_index[1]]
+    torch.testing.assert_close(model.predict_proba(part), whole[row])
+
+
 def test_inductive_needs_the_same_features() -> None:
     model, other = quick().fit(planted()), planted(1)
     other.incidence_attr = other.incidence_attr[:, :30]
@@ -539,6 +615,7 @@ def test_second_stage_knows_one_hypergraph() -> None:
         model.predict(planted(1))
     one_more = data.clone()
     one_more.num_nodes = 121
+    one_more.node_strength = None
     with one_line_error("'stages'", "'second'"):
         model.predict(one_more)
     # The same hypergraph, however its incidences are ordered, is no other.
@@ -621,10 +698,63 @@ def test_numbers_of_numpy(tmp_path: Path) -> None:
         'alpha': np.float64(0.5),
         'w': np.float32(2),
         'hidden_channels': np.int64(3),
+        'seed': np.int64(2),
     }
-    AnchorRadar(**params).save(tmp_path / 'model')
+    AnchorRadar(**params).fit(planted()).save(tmp_path / 'model')
     twin = AnchorRadar.load(tmp_path / 'model')
     assert (twin.alpha, twin.w, twin.hidden_channels) == (0.5, 2.0, 3)
+
+
+def test_save_needs_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / 'nowhere' / 'model'
+    with one_line_error(str(path), 'folder'):
+        quick().save(path)
+
+
+def test_as_part_of_another_module() -> None:
+    data = planted()
+    whole = torch.nn.ModuleDict({'first': quick().fit(data), 'second': quick()})
+    twin = torch.nn.ModuleDict({'first': quick(), 'second': quick().fit(data)})
+    twin.load_state_dict(whole.state_dict())
+    assert same_state(whole['first'], twin['first'])  # type: ignore[arg-type]
+    assert same_state(whole['second'], twin['second'])  # type: ignore[arg-type]
+
+
+def test_other_precision() -> None:
+    data = planted()
+    for stages in ('first', 'both'):
+        model = quick(stages=stages).fit(data)
+        proba = model.predict_proba(data)
+        twin = quick(stages=stages).fit(data).double()
+        torch.testing.assert_close(
+            twin.predict_proba(data).double(), proba.double(), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_weight_that_was_not_fitted() -> None:
+    data = planted()
+    model = quick(w=None).fit(data)
+    model.w = 3.0
+    with one_line_error("'w'", '3.0'):
+        model.predict(data)
+
+
+@pytest.mark.parametrize(('name', 'rate'), [('lr_stage1', 1e30), ('lr_stage2', 1e308)])
+def test_divergence_is_told(name: str, rate: float) -> None:
+    data = planted()
+    model = quick().fit(data)
+    before = model.predict_proba(data)
+    setattr(model, name, rate)
+    with one_line_error(f"'{name}'", 'smaller'):
+        model.fit(data)
+    assert torch.equal(model.predict_proba(data), before)
+
+
+def test_use_val_needs_train_mask() -> None:
+    data = planted()
+    del data.train_mask
+    with one_line_error("'train_mask'", "'use_val'"):
+        quick().fit(data, use_val=True)
 
 
 def test_state_dict() -> None:
@@ -749,15 +879,20 @@ def test_planted_anchors_are_found() -> None:
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize(('name', 'least'), [('emER', 66.0), ('qaBI', 87.1)])
+@pytest.mark.parametrize(
+    ('name', 'use_val', 'least'),
+    # On emER splits differ by four points: with the training anchors alone, the mean of
+    # five is 65.4 and that of twenty 65.9, where the paper has 67.8.
+    [('qaBI', False, 87.1), ('emER', False, 64.0), ('emER', True, 66.0)],
+)
 def test_published_accuracy(
-    mirror: Path, tmp_path: Path, name: str, least: float
+    mirror: Path, tmp_path: Path, name: str, use_val: bool, least: float
 ) -> None:
     data = AddTopologicalFeatures()(AnchorDataset(name, root=tmp_path)[0])
     data = RandomHyperedgeSplit(num_splits=5)(data)
     found = []
     for split in range(5):
         part = column(data, split)
-        model = AnchorRadar.from_paper(name).fit(part, use_val=True)
+        model = AnchorRadar.from_paper(name).fit(part, use_val=use_val)
         found.append(100 * model.score(part, part.test_mask))
     assert np.mean(found) >= least

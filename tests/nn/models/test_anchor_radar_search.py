@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from tests.nn.models.radar import GRID, column, planted, quick, same_state
 from tests.strategies import one_line_error
@@ -207,6 +208,7 @@ def test_search_of_something_else(tmp_path: Path) -> None:
         ({'lr_stage2': [float('nan')]}, ('lr_stage2', 'nan')),
         ({'w': [None, -2.0]}, ("'w'", '-2.0')),
         ({'w': 'none'}, ('w', "'n'")),
+        ({'alpha': 0.1}, ('alpha', '0.1')),
     ],
 )
 def test_bad_grid(grid: Any, names: tuple[str, ...], tmp_path: Path) -> None:
@@ -236,7 +238,7 @@ def test_bad_splits() -> None:
         with one_line_error(f"'{name}'", 'none'):
             tune(data)
         data[name] = torch.zeros(7, dtype=torch.bool)
-        with one_line_error(f"'{name}'", '[7]'):
+        with one_line_error(f"'{name}'", '7'):
             tune(data)
         data[name] = torch.zeros(600, dtype=torch.bool)
         with one_line_error('none'):
@@ -244,6 +246,12 @@ def test_bad_splits() -> None:
         data[name] = torch.zeros(600, 2, dtype=torch.bool)
         with one_line_error("'val_mask'", 'columns'):
             tune(data)
+    data = planted()
+    data.val_mask = data.train_mask
+    with one_line_error("'val_mask'", "'train_mask'", 'hyperedge'):
+        tune(data)
+    with one_line_error("'data'", 'AnchorData'):
+        tune([Data()])
     data = planted()
     first = int(data.val_mask.nonzero()[0])
     data.y = data['y'] & (data.hyperedge_index[1] != first)
@@ -257,7 +265,7 @@ def test_search_takes_numbers_of_numpy(
     grid: dict[str, Any] = {
         'lr_stage1': np.array([0.01]),
         'lr_stage2': np.array([0.1]),
-        'alpha': np.linspace(0, 1, 3),
+        'alpha': torch.linspace(0, 1, 3),
         'w': [1, np.float32(2)],
     }
     result = AnchorRadar.tune(planted(), grid, num_epochs=2)

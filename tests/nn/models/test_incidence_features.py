@@ -3,7 +3,10 @@ import torch
 
 from tests.strategies import one_line_error
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.models.incidence_features import incidence_features
+from tgx_anchor.nn.models.incidence_features import (
+    attribute_scale,
+    incidence_features,
+)
 
 
 def small() -> AnchorData:
@@ -33,17 +36,35 @@ def test_by_hand(device: torch.device) -> None:
         ],
         device=device,
     )
-    torch.testing.assert_close(incidence_features(data), expected)
+    scale = attribute_scale(data)
+    assert scale[0].tolist() == [2, 7, 2]
+    torch.testing.assert_close(incidence_features(data, scale), expected)
+    # Another hypergraph is seen on the same scale, and a single column may be flat.
+    data.hyperedge_attr = torch.tensor([[7.0, 3.0], [8.0, 2.0]], device=device)
+    data.incidence_attr = data.incidence_attr.squeeze(1)
+    other = incidence_features(data, scale)
+    torch.testing.assert_close(other[:, :2], expected[:, :2])
+    assert other[:, 2].tolist() == [0, 0, 0, 1, 1]
+    assert other[:, 3].tolist() == [1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize('name', ['incidence_attr', 'x', 'hyperedge_attr'])
 def test_bad_features(name: str) -> None:
     data = small()
+    nothing = attribute_scale(data)
     with one_line_error("'data'", 'AddTopologicalFeatures'):
-        incidence_features(data)
+        incidence_features(data, nothing)
     length = {'incidence_attr': 5, 'x': 3, 'hyperedge_attr': 2}[name]
     for bad in (float('nan'), float('inf')):
         data[name] = torch.zeros(length, 2)
         data[name][1, 1] = bad
         with one_line_error(f"'{name}'", 'finite'):
-            incidence_features(data)
+            incidence_features(data, attribute_scale(data))
+    for wrong in (torch.zeros(length, 2, 2), torch.zeros(length, 2).to(torch.cfloat)):
+        data[name] = wrong
+        with one_line_error(f"'{name}'", 'real numbers'):
+            incidence_features(data, nothing)
+    if name != 'incidence_attr':
+        data[name] = torch.zeros(length, 2)
+        with one_line_error(f"'{name}'", 'fitted with', '2'):
+            incidence_features(data, nothing)

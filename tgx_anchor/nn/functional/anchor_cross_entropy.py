@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch_geometric.utils import scatter
 
 
@@ -24,6 +25,7 @@ class _AnchorCrossEntropy(torch.autograd.Function):
         return (weight * log_total).sum() - (target * score).sum()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (grad,) = ctx.saved_tensors
         return grad * grads[0], None, None, None

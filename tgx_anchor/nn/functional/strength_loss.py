@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.functional.anchor_cross_entropy import anchor_target
@@ -142,9 +143,10 @@ class StrengthBuffers:
 
     def __init__(self, problem: StrengthProblem, num_variants: int) -> None:
         num_nodes, num_hyperedges = problem.H.size()
-        self.x = problem.known.new_empty((num_nodes, num_variants))
-        self.total = problem.known.new_empty((num_hyperedges, num_variants))
-        self.share = torch.empty_like(self.total)
+        # Zeros, since not every product ignores what it is told to write over.
+        self.x = problem.known.new_zeros((num_nodes, num_variants))
+        self.total = problem.known.new_zeros((num_hyperedges, num_variants))
+        self.share = torch.zeros_like(self.total)
 
 
 def strength_gradient(
@@ -219,7 +221,7 @@ class _StrengthLoss(torch.autograd.Function):
     def forward(
         ctx: Any, strength: Tensor, alpha: Tensor, problem: StrengthProblem
     ) -> Tensor:
-        grad = torch.empty_like(strength, memory_format=torch.contiguous_format)
+        grad = torch.zeros_like(strength, memory_format=torch.contiguous_format)
         buffers = StrengthBuffers(problem, strength.size(1))
         loss = strength.new_zeros(strength.size(1))
         strength_gradient(strength, problem, alpha, grad, buffers, loss)
@@ -227,6 +229,7 @@ class _StrengthLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (grad,) = ctx.saved_tensors
         return grad * grads[0], None, None
@@ -260,6 +263,9 @@ def strength_loss(
         \alpha \, \mathbf{a} \circ \mathbf{c}) \oslash \mathbf{z} \right) - \alpha \,
         \mathbf{Q} (\mathbf{a} \oslash \mathbf{z}) \right) - \mathbf{n}.
 
+    It is differentiable once. Strengths that are more than 600 below the highest of
+    all count as 600 below it.
+
     Args:
         strength (torch.Tensor): The strength :math:`s_v` of each node, for one or for
             several :math:`\alpha` at once, in double precision.
@@ -271,6 +277,10 @@ def strength_loss(
         - **alpha:** scalar or :math:`(K)`
         - **output:** scalar or :math:`(K)`
     """
+    if strength.dtype != torch.double:
+        raise ValueError(f"'strength' must be double (got {strength.dtype})")
+    if isinstance(alpha, Tensor) and alpha.requires_grad:
+        raise ValueError("'alpha' must not require a gradient (got one that does)")
     weight = torch.as_tensor(alpha, dtype=strength.dtype, device=strength.device)
     table = strength.unsqueeze(1) if strength.dim() == 1 else strength
     apply: Callable[..., Tensor] = _StrengthLoss.apply

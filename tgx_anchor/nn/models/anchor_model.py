@@ -5,6 +5,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,13 @@ class AnchorModel(torch.nn.Module, ABC):
             equally likely members included. (default: :obj:`0`)
     """
 
+    seed: int
+
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
-        self.seed = seed
+        if not isinstance(seed, Integral):
+            raise ValueError(f"'seed' must be an integer (got {seed!r})")
+        self.seed = int(seed)
 
     @abstractmethod
     def fit(self, data: AnchorData) -> Self:
@@ -68,8 +73,8 @@ class AnchorModel(torch.nn.Module, ABC):
             - **output:** :math:`(M)` node numbers, or :math:`(M, k)` if :obj:`k` is
               larger than one, best first; :obj:`-1` where members run out
         """
-        if k < 1:
-            raise ValueError(f"'k' must be positive (got {k})")
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"'k' must be a positive integer (got {k})")
         generator = torch.Generator().manual_seed(self.seed)
         best = group_topk(
             self.predict_proba(data),
@@ -110,6 +115,8 @@ class AnchorModel(torch.nn.Module, ABC):
             'params': self._packed_params(),
             'state': self.state_dict(),
         }
+        if not Path(path).absolute().parent.is_dir():
+            raise ValueError(f"'{path}' must lie in a folder that exists (got none)")
         partial = Path(f'{path}.{os.getpid()}')
         try:
             torch.save(content, partial)
@@ -170,14 +177,30 @@ class AnchorModel(torch.nn.Module, ABC):
         r"""Takes over what another model of this class has learnt, also where this
         one has not been fitted yet.
         """
-        before = self._modules.copy(), self._buffers.copy()
+        before = (
+            self._modules.copy(),
+            self._parameters.copy(),
+            self._buffers.copy(),
+        )
         try:
-            self._allocate(state_dict)
             return super().load_state_dict(state_dict, strict, assign)
         except Exception:
             # What does not fit must leave no trace.
-            self._modules, self._buffers = before
+            self._modules, self._parameters, self._buffers = before
             raise
+
+    def _load_from_state_dict(
+        self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        # Also as a part of another module, whose names come first.
+        self._allocate(
+            {
+                key.removeprefix(prefix): value
+                for key, value in state_dict.items()
+                if key.startswith(prefix)
+            }
+        )
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _allocate(self, state: Mapping[str, Any]) -> None:
         # Makes room for a state whose shapes the constructor could not know.
@@ -193,6 +216,17 @@ def one_line(error: Exception) -> str:
     return ' '.join(str(error).split())[:200] or type(error).__name__
 
 
+def check_data(data: AnchorData) -> None:
+    r"""Checks that :obj:`data` is a hypergraph whose attributes fit together.
+
+    Args:
+        data (AnchorData): The hypergraph.
+    """
+    if not isinstance(data, AnchorData):
+        raise ValueError(f"'data' must be an AnchorData (got {type(data).__name__})")
+    data.validate()
+
+
 def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
     r"""The hyperedges to learn from: :obj:`data.train_mask` where there is one, else
     all with a known anchor that leave a choice.
@@ -205,7 +239,12 @@ def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
     Shapes:
         - **output:** :math:`(M)`
     """
+    check_data(data)
+    if data.get('y') is None:
+        raise ValueError("'data' must have 'y', the known anchors (got none)")
     if data.get('train_mask') is None:
+        if use_val:
+            raise ValueError("'data' must have 'train_mask' with 'use_val' (got none)")
         mask = data.known_mask & data.choice_mask
     else:
         mask = known_hyperedges(data, 'train_mask')

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.models.anchor_model import AnchorModel, fingerprint
+from tgx_anchor.nn.models.anchor_model import AnchorModel, check_data, fingerprint
 from tgx_anchor.nn.models.anchor_predictor_training import (
     PredictorTraining,
     node_features,
@@ -188,6 +188,7 @@ class AnchorPredictor(AnchorModel):
             raise ValueError(
                 "'AnchorPredictor' must be fitted before it predicts (got none)"
             )
+        check_data(data)
         # The learnt table where it was learnt, the features of the data elsewhere.
         x: Tensor | None = self.table
         if x is None or not torch.equal(self.fitted_on, fingerprint(data)):
@@ -299,7 +300,8 @@ class AnchorPredictor(AnchorModel):
         # What does not fit must not be half copied.
         self.encoder = copy.deepcopy(self.encoder)
         for name in ('fitted_on', 'anchor_role'):
-            setattr(self, name, torch.empty_like(state[name], device=device))
+            if name in state:
+                setattr(self, name, torch.empty_like(state[name], device=device))
 
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())

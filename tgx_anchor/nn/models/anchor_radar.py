@@ -1,7 +1,9 @@
 """The method of the paper: score, strengthen, aggregate."""
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +30,7 @@ from tgx_anchor.nn.functional.strength_loss import (
 from tgx_anchor.nn.models.anchor_model import (
     AnchorModel,
     anchors_per_hyperedge,
+    check_data,
     fingerprint,
     topology,
     training_mask,
@@ -38,7 +41,10 @@ from tgx_anchor.nn.models.anchor_radar_search import (
     search_grid,
 )
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
-from tgx_anchor.nn.models.incidence_features import incidence_features
+from tgx_anchor.nn.models.incidence_features import (
+    attribute_scale,
+    incidence_features,
+)
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 
 Stages = Literal['both', 'first', 'second']
@@ -91,9 +97,10 @@ class AnchorRadar(AnchorModel):
     there are any. With :math:`F` features and :math:`D` hidden units there are
     :math:`D (F + 2) + 1 + N` learnable parameters.
 
-    On another hypergraph than the one it was fitted on, the model predicts
-    inductively: stage 1 scores it, and stage 2 learns strengths there from these
-    scores alone.
+    On another hypergraph than the one it was fitted on, even if it differs by a single
+    group, the model predicts inductively: stage 1 scores it, and stage 2 learns
+    strengths there from these scores alone. Known anchors there do not count: to use
+    them, fit again, which takes seconds.
 
     .. code-block:: python
 
@@ -129,6 +136,7 @@ class AnchorRadar(AnchorModel):
     share: Tensor
     fitted_on: Tensor
     num_anchors: Tensor
+    scale: Tensor
 
     def __init__(
         self,
@@ -143,6 +151,14 @@ class AnchorRadar(AnchorModel):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        for name, number in (
+            ('lr_stage1', lr_stage1),
+            ('lr_stage2', lr_stage2),
+            ('alpha', alpha),
+            ('w', 0.0 if w is None else w),
+        ):
+            if not isinstance(number, Real):
+                raise ValueError(f"'{name}' must be a number (got {number!r})")
         for name, rate in (('lr_stage1', lr_stage1), ('lr_stage2', lr_stage2)):
             if not 0 < rate < math.inf:
                 raise ValueError(f"'{name}' must be positive (got {rate})")
@@ -150,8 +166,8 @@ class AnchorRadar(AnchorModel):
             ('hidden_channels', hidden_channels),
             ('num_epochs', num_epochs),
         ):
-            if count < 1:
-                raise ValueError(f"'{name}' must be positive (got {count})")
+            if not isinstance(count, Integral) or count < 1:
+                raise ValueError(f"'{name}' must be a positive integer (got {count})")
         if not 0 <= alpha < math.inf:
             raise ValueError(f"'alpha' must lie in [0, inf) (got {alpha})")
         if w is not None and not 0 <= w < math.inf:
@@ -179,6 +195,7 @@ class AnchorRadar(AnchorModel):
         self.register_buffer('share', torch.empty(0, dtype=torch.double))
         self.register_buffer('fitted_on', torch.full((4,), -1))
         self.register_buffer('num_anchors', torch.ones((), dtype=torch.long))
+        self.register_buffer('scale', torch.empty((2, 0), dtype=torch.double))
 
     @classmethod
     def from_paper(cls, setting: str, **kwargs: Any) -> Self:
@@ -207,6 +224,7 @@ class AnchorRadar(AnchorModel):
         self.share = self.share.new_empty(0)
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.num_anchors = torch.ones_like(self.num_anchors)
+        self.scale = self.scale.new_empty((2, 0))
 
     @property
     def strength(self) -> Tensor:
@@ -271,12 +289,13 @@ class AnchorRadar(AnchorModel):
         self.scorer, self.strengths, self.share = scorer, strengths, share
         self.fitted_on = fingerprint(data)
         self.num_anchors = torch.full_like(self.num_anchors, num_anchors)
+        self.scale = attribute_scale(data)
         return self
 
     def _first_stage(
         self, data: AnchorData, mask: Tensor, lr: float, progress: bool
     ) -> tuple[IncidenceScorer, Tensor]:
-        feature = incidence_features(data)
+        feature = incidence_features(data, attribute_scale(data))
         scorer = self._fit_scorer(feature, data, mask, lr, progress)
         return scorer, self._reference(scorer, feature, data)
 
@@ -329,6 +348,10 @@ class AnchorRadar(AnchorModel):
             for part, *known in blocks:
                 target_cross_entropy(scorer(part), *known).backward()
             optimizer.step()
+        if not all(torch.isfinite(p).all() for p in scorer.parameters()):
+            raise ValueError(
+                f"'lr_stage1' must be smaller: stage 1 diverged (got {lr})"
+            )
         return scorer
 
     def _fit_strengths(
@@ -341,9 +364,9 @@ class AnchorRadar(AnchorModel):
     ) -> None:
         # One column per weight; the gradient in closed form needs no graph.
         strength = strengths.strength
-        strength.grad = torch.empty_like(strength)
+        strength.grad = torch.zeros_like(strength)
         table, out = (
-            value.view(strength.size(0), -1)
+            value if value.dim() == 2 else value.unsqueeze(1)
             for value in (strength.detach(), strength.grad)
         )
         weight = torch.as_tensor(alpha, dtype=table.dtype, device=table.device)
@@ -353,6 +376,10 @@ class AnchorRadar(AnchorModel):
             strength_gradient(table, problem, weight, out, buffers)
             optimizer.step()
         strength.grad = None
+        if not torch.isfinite(strength).all():
+            raise ValueError(
+                f"'lr_stage2' must be smaller: stage 2 diverged (got {lr})"
+            )
 
     def _epochs(self, name: str, progress: bool) -> Iterator[int]:
         return iter(tqdm(range(self.num_epochs), desc=name, disable=not progress))
@@ -397,12 +424,14 @@ class AnchorRadar(AnchorModel):
             data (AnchorData): The hypergraph the model was fitted on, or another one.
 
         Shapes:
-            - **output:** :math:`(P)`, sums to one in each hyperedge
+            - **output:** :math:`(P)`, sums to one in each hyperedge; in double
+              precision, or in that of the scores with stage 1 only
         """
         if self.fitted_on[0] < 0:
             raise ValueError(
                 "'AnchorRadar' must be fitted before it predicts (got none)"
             )
+        check_data(data)
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
         if self.strengths is None and self.scorer is not None:
             return self._reference(self.scorer, self._features(data), data)
@@ -412,13 +441,19 @@ class AnchorRadar(AnchorModel):
             strength, share = self._transfer(data)
         if self.w is None:
             return softmax(strength[data.hyperedge_index[0]], hyperedge, num_nodes=size)
+        if share.numel() < strength.numel():
+            raise ValueError(
+                f"'w' must be None, as it was when the model was fitted (got {self.w})"
+            )
         value = share[data.hyperedge_index[0]]
         total = scatter(value, hyperedge, 0, size, 'sum')[hyperedge]
         count = torch.bincount(hyperedge, minlength=size)[hyperedge]
         return torch.where(total > 0, value / total, 1 / count)
 
     def _features(self, data: AnchorData) -> Tensor:
-        feature = incidence_features(data)
+        feature = incidence_features(data, self.scale)
+        if self.scorer is not None:
+            feature = feature.to(next(self.scorer.parameters()).dtype)
         if self.scorer is not None and feature.size(1) != self.scorer.in_channels:
             raise ValueError(
                 f"'data' must have {self.scorer.in_channels} features per incidence, "
@@ -432,6 +467,13 @@ class AnchorRadar(AnchorModel):
             raise ValueError(
                 "'data' must be the hypergraph that the model was fitted on, since "
                 "'stages' is 'second' (got another one)"
+            )
+        if int(self.fitted_on[0]) == data.num_nodes:
+            warnings.warn(
+                "'data' has the nodes of the hypergraph that the model was fitted on, "
+                'but other hyperedges: known anchors and learnt strengths do not count '
+                'there, fit again to use them',
+                stacklevel=3,
             )
         reference = self._reference(self.scorer, self._features(data), data)
         nothing = torch.zeros(
@@ -456,8 +498,9 @@ class AnchorRadar(AnchorModel):
         self.strengths = None
         if strength is not None:
             self.strengths = AnchorStrength(strength.size(0)).to(device)
-        for name in ('share', 'fitted_on', 'num_anchors'):
-            setattr(self, name, torch.empty_like(state[name], device=device))
+        for name in ('share', 'fitted_on', 'num_anchors', 'scale'):
+            if name in state:
+                setattr(self, name, torch.empty_like(state[name], device=device))
 
     # Choosing hyperparameters ################################################
 

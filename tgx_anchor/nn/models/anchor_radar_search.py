@@ -5,7 +5,7 @@ import csv
 import hashlib
 import io
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 from tqdm import tqdm
 
 from tgx_anchor.data import AnchorData
@@ -20,6 +21,7 @@ from tgx_anchor.metrics import anchor_accuracy
 from tgx_anchor.nn.functional import aggregate_strength, strength_problem
 from tgx_anchor.nn.models.anchor_model import (
     anchors_per_hyperedge,
+    check_data,
     fingerprint,
     known_hyperedges,
     topology,
@@ -107,7 +109,14 @@ def _check_grid(
     unknown = [name for name in grid if name not in names]
     if unknown:
         raise ValueError(f"'grid' must name {', '.join(names)} (got {unknown[0]!r})")
-    axes = {name: tuple(grid.get(name, PAPER_GRID[name])) for name in names}
+    axes: dict[str, tuple[float | None, ...]] = {}
+    for name in names:
+        values: Any = grid.get(name, PAPER_GRID[name])
+        if isinstance(values, Tensor):
+            values = values.tolist()
+        if not isinstance(values, Iterable):
+            raise ValueError(f"'grid[{name!r}]' must hold numbers (got {values})")
+        axes[name] = tuple(values)
     for name, values in axes.items():
         if not values or not all(
             isinstance(value, Real) or (name == 'w' and value is None)
@@ -123,7 +132,8 @@ def _check_grid(
 
 def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
     out: list[Split] = []
-    for part in [data] if isinstance(data, AnchorData) else data:
+    for part in [data] if isinstance(data, Data) else data:
+        check_data(part)
         masks = [part.get(name) for name in ('train_mask', 'val_mask')]
         if any(mask is None for mask in masks):
             raise ValueError("'data' must have 'train_mask' and 'val_mask' (got none)")
@@ -140,6 +150,12 @@ def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
             judged = known_hyperedges(single, 'val_mask')
             if not judged.any():
                 raise ValueError("'val_mask' must hold a hyperedge (got none)")
+            both = judged & single.train_mask
+            if both.any():
+                raise ValueError(
+                    f"'val_mask' must not hold hyperedges of 'train_mask' "
+                    f'(got hyperedge {int(both.nonzero()[0])})'
+                )
             out.append((single, training_mask(single), judged))
     if not out:
         raise ValueError("'data' must hold a hypergraph (got none)")
@@ -247,7 +263,7 @@ class _SearchLog:
 
     def _read(self, path: Path) -> None:
         head = ','.join(self._HEADER) + '\n'
-        text = path.read_text(encoding='utf-8')
+        text = path.read_text(encoding='utf-8', errors='replace')
         if not text.startswith(head) and not head.startswith(text):
             raise ValueError(f"'{path}' must hold a search (got something else)")
         # A line that was cut off could pass for a whole one, and would spoil the next.

@@ -42,7 +42,8 @@ class DegreeHeuristic(AnchorModel):
         Args:
             data (AnchorData): The hypergraph.
         """
-        score, mask = _log_degree(data), training_mask(data)
+        mask = training_mask(data)
+        score = _log_degree(data)
         number = distinct_hyperedges(
             data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
         )[mask]

@@ -8,28 +8,62 @@ from tgx_anchor.data import AnchorData
 FEATURES = ('incidence_attr', 'x', 'hyperedge_attr')
 
 
-def incidence_features(data: AnchorData) -> Tensor:
-    r"""The features that stage 1 sees: :obj:`incidence_attr`, then the standardised
-    :obj:`x` of the node and :obj:`hyperedge_attr` of the hyperedge.
+def attribute_scale(data: AnchorData) -> Tensor:
+    r"""The means and deviations of all columns of :obj:`x` and :obj:`hyperedge_attr`,
+    by which :func:`incidence_features` standardises them.
 
     Args:
         data (AnchorData): The hypergraph.
 
     Shapes:
+        - **output:** :math:`(2, F_V + F_E)`, in double precision
+    """
+    parts = [
+        torch.empty((2, 0), dtype=torch.double, device=data.hyperedge_index.device)
+    ]
+    for key in FEATURES[1:]:
+        value = _table(data, key)
+        if value is not None:
+            std = value.std(dim=0, correction=0)
+            std = torch.where(std > 0, std, 1.0)
+            parts.append(torch.stack([value.mean(dim=0), std]))
+    return torch.cat(parts, dim=1)
+
+
+def incidence_features(data: AnchorData, scale: Tensor) -> Tensor:
+    r"""The features that stage 1 sees: :obj:`incidence_attr` as it is, then the
+    standardised :obj:`x` of the node and :obj:`hyperedge_attr` of the hyperedge, which
+    come in any unit, seconds since 1970 included.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        scale (torch.Tensor): The :func:`attribute_scale` of the hypergraph that is
+            learnt from.
+
+    Shapes:
+        - **scale:** :math:`(2, F_V + F_E)`
         - **output:** :math:`(P, F)`
     """
     node, hyperedge = data.hyperedge_index
-    parts = []
+    parts: list[Tensor] = []
+    begin = 0
     for key, index in zip(FEATURES, (None, node, hyperedge), strict=True):
-        value = data.get(key)
+        value = _table(data, key)
         if value is None:
             continue
         if index is not None:
-            value = _standardise(value.double())
+            mean, std = scale[:, begin : begin + value.size(1)].to(value.device)
+            begin += value.size(1)
+            if mean.numel() != value.size(1):
+                raise ValueError(
+                    f"'{key}' must have the columns that the model was fitted with "
+                    f'(got {value.size(1)})'
+                )
+            value = (value - mean) / std
         value = value.to(torch.get_default_dtype())
         if not torch.isfinite(value).all():
             raise ValueError(f"'{key}' must be finite (got NaN or infinity)")
-        parts.append(value if index is None else value[index])
+        parts.append(value if index is None else value.index_select(0, index))
     if not parts:
         raise ValueError(
             "'data' must have features (got none; 'AddTopologicalFeatures()(data)' "
@@ -38,8 +72,16 @@ def incidence_features(data: AnchorData) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
-def _standardise(value: Tensor) -> Tensor:
-    # Attributes of the user come in any unit, seconds since 1970 included;
-    # topological features are in [0, 1].
-    std = value.std(dim=0, correction=0)
-    return (value - value.mean(dim=0)) / torch.where(std > 0, std, 1.0)
+def _table(data: AnchorData, key: str) -> Tensor | None:
+    # An attribute as a table of numbers; those of nodes and hyperedges in double
+    # precision, so that no unit is too small or too large for it.
+    value: Tensor | None = data.get(key)
+    if value is None:
+        return None
+    if value.dim() not in (1, 2) or value.is_complex():
+        raise ValueError(
+            f"'{key}' must be a table of real numbers (got {value.dtype} of shape "
+            f'{list(value.size())})'
+        )
+    value = value.unsqueeze(1) if value.dim() == 1 else value
+    return value if key == FEATURES[0] else value.double()
