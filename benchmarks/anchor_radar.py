@@ -42,6 +42,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from tgx_anchor.comparison import PaperFigures
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
@@ -495,58 +496,29 @@ def run_experiment(
 # Tables ######################################################################
 
 
-class Reference:
-    r"""The figures of the paper, from a folder of CSV files.
-
-    Args:
-        folder (str, optional): The folder; nothing is known if :obj:`None`.
-            (default: :obj:`None`)
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
+class Reference(PaperFigures):
+    r"""The figures of the paper, by experiment."""
 
     def figure(self, experiment: str, setting: str, variant: str, metric: str) -> str:
         r"""A figure as printed, or an empty text where there is none."""
         if experiment in ('main', 'alignment'):
-            return self._cell(metric, OURS, setting)
+            return self.cell(metric, OURS, setting)
         if metric != 'accuracy':
             return ''
         if experiment == 'ablation':
-            return self._cell('ablation', variant, setting)
+            return self.cell('ablation', variant, setting)
         if experiment == 'ratios':
-            return self._cell(RATIOS[variant][1], OURS, setting)
+            return self.cell(RATIOS[variant][1], OURS, setting)
         if experiment == 'multi':
-            return self._cell('multi_anchor', OURS, setting.partition('_')[0])
+            return self.cell('multi_anchor', OURS, setting.partition('_')[0])
         if experiment == 'seeds':
-            return self._cell('random_seeds', variant, setting)
+            return self.cell('random_seeds', variant, setting)
         if experiment == 'inductive':
             source = variant.removeprefix('from ').partition(',')[0]
-            for row in self._read('inductive'):
+            for row in self.rows('inductive'):
                 if (row['train'], row['test']) == (source, setting):
                     return row['inductive']
         return ''
-
-    def _cell(self, table: str, name: str, column: str) -> str:
-        for row in self._read(table):
-            if row['method'] == name:
-                return row.get(column, '')
-        return ''
-
-    def _read(self, table: str) -> list[dict[str, str]]:
-        path = None if self.folder is None else self.folder / f'{table}.csv'
-        if path is None or not path.is_file():
-            return []
-        with path.open(newline='', encoding='utf-8') as file:
-            return list(csv.DictReader(file))
-
-
-def default_reference() -> Path | None:
-    r"""The folder of reference tables beside the mirror of raw files, if any."""
-    if 'TGX_ANCHOR_MIRROR' not in os.environ:
-        return None
-    folder = Path(os.environ['TGX_ANCHOR_MIRROR']).parent / 'reference'
-    return folder if folder.is_dir() else None
 
 
 def make_table(
@@ -749,7 +721,7 @@ def main(arguments: Sequence[str] | None = None, load: Load = load_setting) -> N
     console = Console()
     if not console.is_terminal:
         console.width = LOG_WIDTH
-    reference = Reference(options.reference or default_reference())
+    reference = Reference(options.reference)
     results = ResultFile(options.out)
     bench = Workbench(load, options.root, options.splits, options.epochs)
     recall(results, options.settings, options.seeds, bench)

@@ -24,7 +24,6 @@ import itertools
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -41,6 +40,7 @@ from rich.table import Table
 from torch import Tensor
 from torch_geometric.utils import softmax
 
+from tgx_anchor.comparison.run import peak_memory
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
@@ -451,18 +451,6 @@ class ClockedRadar(AnchorRadar):
     def _share(self, *args: Any, **kwargs: Any) -> Tensor:
         out: Tensor = self.clock('aggregate', super()._share)(*args, **kwargs)
         return out
-
-
-def peak_memory() -> float:
-    r"""The most memory that this process has held so far, in GiB."""
-    status = Path('/proc/self/status')
-    if status.exists():
-        # On Linux 'ru_maxrss' begins with what the parent held; this does not.
-        for line in status.read_text(encoding='utf-8').splitlines():
-            if line.startswith('VmHWM:'):
-                return int(line.split()[1]) / 2**20
-    unit = 2**30 if sys.platform == 'darwin' else 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def measure_pipeline(case: str, num_epochs: int) -> list[Row]:

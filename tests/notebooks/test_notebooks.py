@@ -17,7 +17,9 @@ def test_there_are_notebooks() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize('path', NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings('default')  # Jupyter's own warnings are not ours
-def test_notebook_runs(path: Path) -> None:
+def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Threads of small operations wait for each other where others use the machine.
+    monkeypatch.setenv('OMP_NUM_THREADS', '1')
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, kernel_name='python3').execute()
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -187,19 +188,27 @@ def measure(
         train_seconds=round(middle - start, 3),
         predict_seconds=round(end - middle, 3),
         num_parameters=sum(parameter.numel() for parameter in model.parameters()),
-        peak_memory=round(_peak_memory(), 3),
+        peak_memory=round(peak_memory(), 3),
         threads=threads,
     )
 
 
-def _peak_memory() -> float:
-    # In GiB; on systems without this file it is not known.
+def peak_memory() -> float:
+    r"""The most memory that this process has held so far, in GiB; not a number where
+    the system does not tell.
+    """
     status = Path('/proc/self/status')
     if status.exists():
+        # On Linux 'ru_maxrss' begins with what the parent held; this does not.
         for line in status.read_text(encoding='utf-8').splitlines():
             if line.startswith('VmHWM:'):
                 return int(line.split()[1]) / 2**20
-    return float('nan')
+    if sys.platform == 'win32':
+        return float('nan')
+    import resource
+
+    unit = 2**30 if sys.platform == 'darwin' else 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 class ComparisonFile:
