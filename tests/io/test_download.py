@@ -37,7 +37,8 @@ from tgx_anchor.io.download import (
 BODY = hashlib.shake_128(b'numbers').digest(3 * CHUNK_BYTES + 17)
 PAGE = b'\n<!DOCTYPE html><html><body>Please confirm the download</body></html>'
 PATH = 'collection/numbers.bin'
-TIMEOUT = 0.25
+# Long enough for a busy machine to answer in.
+TIMEOUT = 1.5
 
 Behaviour = Callable[['Handler'], None]
 
