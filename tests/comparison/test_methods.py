@@ -93,6 +93,9 @@ def test_what_each_method_needs(
         def __init__(self, dim: int, progress: bool) -> None:
             self.dim, self.progress = dim, progress
 
+        def __repr__(self) -> str:
+            return f'Walk({self.dim})'
+
         def __call__(self, data: AnchorData) -> AnchorData:
             calls.append(self.dim)
             data.x = torch.ones(40, self.dim)

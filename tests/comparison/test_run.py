@@ -1,3 +1,7 @@
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +83,54 @@ def test_compare_goes_on(tmp_path: Path) -> None:
     assert len(told) == 2
 
 
+def fail(*_: Any) -> ComparisonRow:
+    """Stands for a measurement that fails."""
+    raise MemoryError('too large')
+
+
+def test_what_fails_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pool(ThreadPoolExecutor):
+        def submit(self, function: Any, task: Task, *args: Any) -> Any:  # type: ignore[override]
+            given = fail if task.method == 'Random' else function
+            return super().submit(given, task, *args)
+
+    @contextmanager
+    def pool(jobs: int) -> Iterator[Pool]:
+        with Pool(jobs) as out:
+            yield out
+
+    monkeypatch.setattr('tgx_anchor.comparison.run._pool', pool)
+    path = tmp_path / 'rows.csv'
+    methods = ['Random', 'Degree', 'Degree']
+    with one_line_error('1 of 2', 'Random', 'planted', 'too large'):
+        compare(['planted'], methods, path=path, progress=False)
+    assert [row.method for row in ComparisonFile(path).rows] == ['Degree']
+
+
+def test_interrupted_workers_end(tmp_path: Path) -> None:
+    path = tmp_path / 'rows.csv'
+
+    def stop(_: ComparisonRow) -> None:
+        raise KeyboardInterrupt
+
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        compare(
+            ['planted'],
+            ['Degree', 'HCHA'],
+            num_splits=4,
+            num_epochs=100000,
+            path=path,
+            root=str(tmp_path),
+            progress=False,
+            report=stop,
+        )
+    assert [row.method for row in ComparisonFile(path).rows] == ['Degree']
+    assert time.perf_counter() - start < 120
+
+
 @pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])
 def test_bad_numbers(name: str) -> None:
     numbers: dict[str, Any] = {name: 0}
@@ -90,6 +142,7 @@ def test_bad_names(tmp_path: Path) -> None:
     path = tmp_path / 'rows.csv'
     with one_line_error("'method'", "'HGCN'"):
         compare(['planted'], ['Degree', 'HGCN'], path=path)
-    with one_line_error("'setting'", "'qaXX'"):
-        compare(['planted', 'qaXX'], ['HGNN'], path=path)
+    for name in ('qaXX', 'coDB', 'qaBI_last'):
+        with pytest.raises(ValueError, match='must be one of'):
+            compare(['planted', name], ['Degree', 'HGNN'], path=path)
     assert not path.exists()

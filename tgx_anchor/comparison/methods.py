@@ -1,5 +1,6 @@
 """What is compared, and what each of it needs."""
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +11,7 @@ from torch_geometric.data import InMemoryDataset
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
+from tgx_anchor.datasets.catalog import resolve_setting
 from tgx_anchor.nn import (
     AnchorModel,
     AnchorPredictor,
@@ -64,6 +66,17 @@ def new_model(
     return AnchorPredictor.from_paper(method, like, seed=seed, **extra)
 
 
+def check_setting(setting: str) -> None:
+    r"""Raises a :class:`ValueError` for what is not a setting.
+
+    Args:
+        setting (str): The dataset, with its kind of anchor where there are several, or
+            :obj:`"planted"`.
+    """
+    if setting != PLANTED:
+        resolve_setting(setting, None)
+
+
 def load_setting(setting: str, root: str | None = None) -> AnchorData:
     r"""The hypergraph of a setting.
 
@@ -107,7 +120,8 @@ def _embedding(
 ) -> Tensor:
     transform = AddRandomWalkEmbedding(dim, progress=progress)
     code = incidence_fingerprint(data.hyperedge_index, int(data.num_nodes or 0))
-    path = None if cache is None else cache / f'walk_{dim}_{code & (2**64 - 1):016x}.pt'
+    name = hashlib.sha256(f'{code} {transform!r}'.encode()).hexdigest()[:16]
+    path = None if cache is None else cache / f'{name}.pt'
     if path is not None and path.exists():
         kept: Tensor = torch.load(path, weights_only=True)
         return kept

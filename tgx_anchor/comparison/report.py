@@ -38,7 +38,8 @@ class Cell(NamedTuple):
         std (float): The population standard deviation over the splits.
         num_splits (int): The number of splits.
         paper (str): What the paper printed, if anything.
-        place (int): One for the best method of the setting, two for the second one.
+        place (int): One for the best method of the setting, two for the second one;
+            heuristics have no place in time, parameters and memory.
     """
 
     mean: float
@@ -73,7 +74,15 @@ def summarise(
             for key, found in values.items()
             if key[1] == setting
         }
-        ranked = sorted(set(means.values()), key=lambda mean: sign * mean)
+        # Who learns nothing needs no time for it: no contest.
+        ranked = sorted(
+            {
+                mean
+                for (method, _), mean in means.items()
+                if sign < 0 or method not in HEURISTICS
+            },
+            key=lambda mean: sign * mean,
+        )
         for key, mean in means.items():
             printed = ''
             if paper is not None and metric in _PRINTED:
@@ -83,7 +92,7 @@ def summarise(
                 statistics.pstdev(values[key]),
                 len(values[key]),
                 printed,
-                ranked.index(mean) + 1,
+                ranked.index(mean) + 1 if mean in ranked else len(ranked) + 1,
             )
     return out
 

@@ -3,12 +3,14 @@
 import csv
 import io
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
@@ -17,12 +19,15 @@ from tqdm import tqdm
 
 from tgx_anchor.comparison.methods import (
     METHODS,
+    check_setting,
     load_setting,
     new_model,
     one_split,
     prepare,
 )
+from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.metrics import AnchorEvaluator
+from tgx_anchor.nn.models.anchor_model import one_line
 
 
 class Task(NamedTuple):
@@ -111,31 +116,35 @@ def compare(
     ):
         if number is not None and number < 1:
             raise ValueError(f"'{name}' must be positive (got {number})")
+    # Unknown names are told at once, not after hours.
+    for setting in settings:
+        check_setting(setting)
+        for method in methods:
+            new_model(method, setting)
     tasks = [
         Task(setting, method, split)
-        for setting in settings
+        for setting in dict.fromkeys(settings)
         for split in range(num_splits)
-        for method in methods
+        for method in dict.fromkeys(methods)
     ]
-    for setting, method, _ in tasks:
-        # Unknown names are told at once, not after hours.
-        new_model(method, setting)
     results = ComparisonFile(path)
     epochs = num_epochs or 0
     done = {row.task for row in results.rows if row.num_epochs == epochs}
     left = [task for task in tasks if task not in done]
-    cache = None if root is None else str(Path(root) / 'embedding')
+    cache = str(dataset_root(root) / 'embedding')
     bar = tqdm(total=len(tasks), initial=len(tasks) - len(left), disable=not progress)
-    context = get_context('spawn')
-    with (
-        bar,
-        ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool,
-    ):
-        futures = [
-            pool.submit(measure, task, num_epochs, root, cache, threads)
+    failures: dict[Task, BaseException] = {}
+    with bar, _pool(jobs) as pool:
+        futures = {
+            pool.submit(measure, task, num_epochs, root, cache, threads): task
             for task in left
-        ]
+        }
         for future in as_completed(futures):
+            error = future.exception()
+            if error is not None:
+                # The others go on: hours of theirs must not be lost.
+                failures[futures[future]] = error
+                continue
             row = future.result()
             results.add(row)
             bar.update()
@@ -144,10 +153,37 @@ def compare(
             )
             if report is not None:
                 report(row)
+    if failures:
+        task, error = next(iter(failures.items()))
+        raise ValueError(
+            f'{len(failures)} of {len(left)} measurements failed, the others are kept; '
+            f'the first was {task.method} on split {task.split} of {task.setting}: '
+            f'{type(error).__name__}: {one_line(error)}'
+        ) from error
     wanted = set(tasks)
     return [
         row for row in results.rows if row.task in wanted and row.num_epochs == epochs
     ]
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    # Interrupted from the keyboard, workers end at once, with nothing half measured.
+    pool = ProcessPoolExecutor(
+        jobs,
+        get_context('spawn'),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+        max_tasks_per_child=1,
+    )
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
 def measure(

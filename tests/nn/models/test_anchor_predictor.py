@@ -140,6 +140,32 @@ def planted_without_val() -> AnchorData:
     return data
 
 
+def test_empty_val_mask_is_none() -> None:
+    data = planted()
+    data.val_mask = torch.zeros(400, dtype=torch.bool)
+    model = quick(num_epochs=40, patience=1).fit(data)
+    assert len(model.history) == 40
+    assert same_state(model, quick(num_epochs=40).fit(planted_without_val()))
+
+
+def test_val_groups_without_roles_are_judged_by_anchors() -> None:
+    data = planted()
+    data.role[data.val_mask[data.hyperedge_index[1]]] = -1
+    model = quick(num_epochs=2).fit(data)
+    expected = model.score(data, data.val_mask)
+    assert model.history[-1]['val_accuracy'] == pytest.approx(expected)
+
+
+def test_one_large_batch_is_the_whole() -> None:
+    data = planted()
+    options: dict[str, Any] = {'encoder': HGNN(6, 8, 2, 12, dropout=0.0)}
+    whole = quick(batch_size=None, num_epochs=1, **options).fit(data)
+    batch = quick(batch_size=1000, num_epochs=1, **options).fit(data)
+    assert batch.history[0]['loss'] == pytest.approx(whole.history[0]['loss'], rel=1e-5)
+    assert whole.table is not None
+    torch.testing.assert_close(batch.table, whole.table, rtol=1e-3, atol=1e-4)
+
+
 def test_val_accuracy_of_roles_and_anchors() -> None:
     data = planted()
     row = data.val_mask[data.hyperedge_index[1]]
@@ -213,15 +239,17 @@ def test_roles() -> None:
 
 def test_roles_that_do_not_tell_the_anchor() -> None:
     data = planted()
-    expected = quick(num_epochs=2).fit(data).predict_proba(data)
+    data.role = data['y'].long()
+    expected = quick(num_epochs=2).fit(data)
     for role in (torch.zeros_like(data.role), None):
         data.role = role
         model = quick(num_epochs=2).fit(data)
         assert int(model.anchor_role) == 1
-        assert model(data).size(1) == 2
-        # The same two roles under swapped numbers.
-        assert torch.isfinite(model.predict_proba(data)).all()
-    assert expected.size() == (data.num_incidences,)
+        assert same_state(model, expected)
+    for bad in (data['y'].float(), data['y'].long().unsqueeze(1)):
+        data.role = bad
+        with one_line_error("'role'", 'integer'):
+            quick().fit(data)
 
 
 # Encoders ########################################################################
@@ -241,6 +269,66 @@ def test_encoder_of_the_user(batch_size: int | None) -> None:
     if batch_size is not None:
         with one_line_error("'batch_size'", "'num_layers'", '64'):
             model.fit(data)
+
+
+class Asks(torch.nn.Module):
+    """A user's encoder with arguments of its own."""
+
+    def __init__(self, lin: torch.nn.Module | None = None) -> None:
+        super().__init__()
+        self.lin = lin or torch.nn.Linear(6, 3)
+        self.num_layers = 1
+
+    def forward(self, x: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Tensor:
+        assert num_nodes == x.size(0)
+        out: Tensor = self.lin(x)[hyperedge_index[0]]
+        return out
+
+
+class Cheats(Asks):
+    """Wants to see the answers."""
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, hyperedge_index: Tensor, role: Tensor
+    ) -> Tensor:
+        return x[hyperedge_index[0]] + role.unsqueeze(1)
+
+
+class Returns(torch.nn.Module):
+    """Returns anything."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__()
+        self.out = out
+
+    def forward(self, x: Tensor, hyperedge_index: Tensor) -> Any:  # noqa: ARG002
+        return self.out
+
+
+def test_encoders_that_do_not_work(tmp_path: Path) -> None:
+    data = planted()
+    with one_line_error("'encoder'", "'role'"):
+        quick(encoder=Cheats()).fit(data)
+    wrong: list[Any] = [
+        {},
+        (torch.zeros(80, 2),),
+        (torch.zeros(400, 2), torch.zeros(80, 2)),
+        (torch.zeros(80, 2), torch.zeros(400, 2), torch.zeros(1)),
+        (torch.zeros(80), torch.zeros(400)),
+    ]
+    for out in wrong:
+        with one_line_error("'encoder'", '80 nodes'):
+            represent(Returns(out), data, data['x'])
+    with one_line_error("'encoder'", 'module'):
+        AnchorPredictor(None)  # type: ignore[arg-type]
+    with one_line_error("'x'", '5', '6'):
+        quick(encoder=HGNN(5, 8, 1)).fit(data)
+    # Modules as arguments are not kept in a file: the user makes them again.
+    lin = torch.nn.Linear(6, 3)
+    model = quick(encoder=Asks(lin), num_epochs=1).fit(data)
+    model.save(tmp_path / 'model')
+    twin = AnchorPredictor.load(tmp_path / 'model', encoder=Asks())
+    assert torch.equal(twin.predict_proba(data), model.predict_proba(data))
 
 
 def test_encoder_is_given_what_it_names() -> None:
@@ -331,6 +419,8 @@ def test_checkpoint(
     with one_line_error(str(path), 'same'):
         quick(**options).fit(planted(1), checkpoint=path)
     assert path.read_bytes() == content
+    with one_line_error('nowhere', 'folder'):
+        quick(**options).fit(data, checkpoint=tmp_path / 'nowhere' / 'checkpoint')
     for cut in (0, 10, len(content) // 2):
         path.write_bytes(content[:cut])
         with one_line_error(str(path), 'checkpoint'):
@@ -353,6 +443,34 @@ def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     model = quick(num_epochs=50).fit(data)
     assert len(model.history) == 5
     assert same_state(model, expected)
+
+
+def test_interrupted_before_anything_was_learnt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = planted()
+    model = quick().fit(data)
+    before = model.predict_proba(data)
+
+    def stopped(_: PredictorTraining) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data)
+    assert torch.equal(model.predict_proba(data), before)
+
+
+def test_modes_stay_as_they_are() -> None:
+    data = planted()
+    model = quick(encoder=HGNN(6, 8, 2, 12)).fit(data)
+    first = model(data)
+    model.predict_proba(data)
+    assert torch.equal(model(data), first)
+    assert not any(module.training for module in model.modules())
+    model.train()
+    model.predict_proba(data)
+    assert all(module.training for module in model.modules())
 
 
 def test_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,7 +207,7 @@ class AnchorModel(torch.nn.Module, ABC):
         pass
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     r"""What an error says, in one line that is not too long.
 
     Args:

@@ -21,6 +21,7 @@ from tgx_anchor.nn.models.anchor_predictor_training import (
     node_features,
     represent,
 )
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 from tgx_anchor.nn.models.paper_baselines import paper_baseline
 
 Objective = Literal['role', 'anchor']
@@ -42,7 +43,9 @@ class AnchorPredictor(AnchorModel):
     The anchor is then the member of highest probability of the anchor's role, as in
     the comparison of the *"Identifying Group Anchors in Real-World Group Interactions
     Under Label Scarcity"* paper. With :obj:`objective="anchor"` there is one logit per
-    incidence, which learns the anchor directly, as a softmax over the members.
+    incidence, which learns the anchor directly, as a softmax over the members; what
+    the head adds for a hyperedge is the same for all of them, so that of a pair of
+    vectors it is then the node's that counts.
 
     The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
     with the encoder.
@@ -52,7 +55,15 @@ class AnchorPredictor(AnchorModel):
     nodes and of hyperedges. What else it asks for by name is passed on:
     :obj:`num_hyperedges`; :obj:`node_degree` and :obj:`hyperedge_size` in the whole
     hypergraph; :obj:`drawn_mask`, the incidences that nodes receive from in a
-    mini-batch; and every attribute of the data.
+    mini-batch; and every attribute of the data but labels and splits.
+
+    .. note::
+        The reference implementations of the baselines differ in what does no good:
+        their first node never learns its features (a padding row); they validate on
+        sampled neighbourhoods, and HCHA and HNN with dropout, on what they saw before
+        the last step; each layer of a mini-batch draws its neighbours anew. Here all
+        nodes learn, validation and prediction are one pass over the whole hypergraph
+        without dropout, and a node draws once for all layers of a mini-batch.
 
     .. code-block:: python
 
@@ -61,7 +72,8 @@ class AnchorPredictor(AnchorModel):
 
     Args:
         encoder (torch.nn.Module): The encoder. If it has :meth:`reset_parameters`,
-            training starts there; if it has :meth:`parameter_groups`, the optimiser
+            training starts from the weights that it draws, else from those that are
+            there; if it has :meth:`parameter_groups`, the optimiser
             takes these instead of all its parameters alike.
         num_roles (int, optional): The number of roles, as many as there are in the
             data if :obj:`None`. (default: :obj:`None`)
@@ -111,6 +123,8 @@ class AnchorPredictor(AnchorModel):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        if not isinstance(encoder, Module):
+            raise ValueError(f"'encoder' must be a module (got {encoder!r})")
         if objective not in _OBJECTIVES:
             raise ValueError(
                 f"'objective' must be one of {', '.join(_OBJECTIVES)} "
@@ -232,6 +246,8 @@ class AnchorPredictor(AnchorModel):
                     bar.update()
                     bar.set_postfix(record)
             except KeyboardInterrupt:
+                if training.epoch == 0:
+                    raise
                 # The best state so far is what the user waited for.
                 bar.set_description(f'{type(self.encoder).__name__} (interrupted)')
         training.finish()
@@ -250,11 +266,14 @@ class AnchorPredictor(AnchorModel):
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
-        was_training = self.training
+        modes = [(module, module.training) for module in self.modules()]
         self.eval()
-        with torch.no_grad():
-            logit = self(data)
-        self.train(was_training)
+        try:
+            with torch.no_grad():
+                logit = self(data)
+        finally:
+            for module, mode in modes:
+                module.training = mode
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
         if self.objective == 'anchor':
             return softmax(logit.squeeze(1), hyperedge, num_nodes=size)
@@ -265,22 +284,18 @@ class AnchorPredictor(AnchorModel):
     # Files ###################################################################
 
     def _packed_params(self) -> dict[str, Any]:
-        params = self.get_params()
-        encoder = self.encoder
-        names = list(inspect.signature(type(encoder).__init__).parameters)[1:]
-        params['encoder'] = {
-            'name': type(encoder).__name__,
-            'params': {n: getattr(encoder, n) for n in names if hasattr(encoder, n)},
-        }
+        params, name = self.get_params(), type(self.encoder).__name__
+        params['encoder'] = {'name': name, 'params': {}}
+        if type(self.encoder) is _own_encoder(name):
+            names = list(inspect.signature(type(self.encoder).__init__).parameters)[1:]
+            params['encoder']['params'] = {n: getattr(self.encoder, n) for n in names}
         return params
 
     @classmethod
     def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         if 'encoder' not in kwargs:
-            from tgx_anchor import nn
-
             name = params['encoder']['name']
-            found = getattr(nn, name, None)
+            found = _own_encoder(name)
             if found is None:
                 raise ValueError(
                     f"'encoder' must be given to load a model with the encoder "
@@ -306,3 +321,12 @@ class AnchorPredictor(AnchorModel):
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())
         return f'{self.__class__.__name__}({params})'
+
+
+def _own_encoder(name: str) -> type[Module] | None:
+    # An encoder of this package by name, which a file may ask for.
+    from tgx_anchor import nn
+
+    found = getattr(nn, name, None)
+    is_encoder = isinstance(found, type) and issubclass(found, HypergraphEncoder)
+    return found if is_encoder else None

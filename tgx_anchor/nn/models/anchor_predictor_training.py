@@ -29,6 +29,8 @@ from tgx_anchor.nn.models.anchor_model import (
 if TYPE_CHECKING:
     from tgx_anchor.nn.models.anchor_predictor import AnchorPredictor
 
+# What an encoder is given in any case.
+_GIVEN = ('x', 'hyperedge_index', 'num_nodes', 'num_hyperedges')
 _FORMAT = 'tgx_anchor checkpoint 1'
 # Steps of a linear congruence keep the seeds of epochs of different models apart.
 _SEED_STEP = 1_000_003
@@ -58,7 +60,8 @@ class PredictorTraining:
         self.mask = training_mask(data)
         self.val_mask = None
         if data.get('val_mask') is not None:
-            self.val_mask = known_hyperedges(data, 'val_mask')
+            judged = known_hyperedges(data, 'val_mask')
+            self.val_mask = judged if judged.any() else None
         feature = node_features(data)
         self.role, self.anchor_role, num_outputs = _targets(model, data, self.mask)
         with _seeded(model.seed, data.hyperedge_index.device):
@@ -83,6 +86,10 @@ class PredictorTraining:
         self.best: dict[str, Any] | None = None
         self.history: list[dict[str, float]] = []
         self.path = None if checkpoint is None else Path(checkpoint)
+        if self.path is not None and not self.path.absolute().parent.is_dir():
+            raise ValueError(
+                f"'{checkpoint}' must lie in a folder that exists (got none)"
+            )
         if self.path is not None and self.path.exists():
             self._resume(self.path)
 
@@ -126,8 +133,7 @@ class PredictorTraining:
             **{
                 name: self.data[name]
                 for name in names
-                if name not in ('x', 'hyperedge_index', 'num_hyperedges')
-                and self.data.get(name) is not None
+                if name not in _GIVEN and self.data.get(name) is not None
             },
         )
 
@@ -164,7 +170,7 @@ class PredictorTraining:
 
     def _train_epoch(self) -> float:
         self.encoder.train()
-        seed = (self.model.seed + 1) * _SEED_STEP + self.epoch
+        seed = ((self.model.seed + 1) * _SEED_STEP + self.epoch) % 2**63
         self.generator.manual_seed(seed)
         total = torch.zeros((), device=self.table.device)
         with _seeded(seed, self.table.device):
@@ -211,16 +217,19 @@ class PredictorTraining:
 
     def _val_accuracy(self) -> float:
         self.encoder.eval()
-        mask = self.val_mask
-        if mask is None or not mask.any():
-            return 0.0
+        mask = self.mask if self.val_mask is None else self.val_mask
         row = mask[self.data.hyperedge_index[1]].nonzero().view(-1)
         with torch.no_grad():
             logit = self.head(represent(self.encoder, self.data, self.table, row))
-        if self.model.objective == 'role':
-            return float((logit.argmax(dim=1) == self.role[row]).double().mean())
+        role = self.role[row]
+        known = (role >= 0) & (role < logit.size(1))
+        if self.model.objective == 'role' and known.any():
+            return float((logit.argmax(dim=1) == role)[known].double().mean())
+        # Where nobody's role is known, the anchors are.
         score = logit.new_zeros(self.data.num_incidences)
-        score[row] = logit.squeeze(1)
+        score[row] = logit.log_softmax(dim=1)[:, self.anchor_role]
+        if self.model.objective == 'anchor':
+            score[row] = logit.squeeze(1)
         return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
 
     # States ##################################################################
@@ -243,11 +252,11 @@ class PredictorTraining:
         if self.best is not None:
             self._take(self.best)
         model = self.model
-        self.encoder.eval()
         model.encoder, model.head, model.table = self.encoder, self.head, self.table
         model.fitted_on = fingerprint(self.data)
         model.anchor_role = torch.tensor(self.anchor_role, device=self.table.device)
         model.history = self.history
+        model.eval()
 
     def _identity(self) -> str:
         # Stands for all that decides how training goes.
@@ -321,7 +330,19 @@ def represent(
     """
     index, size = data.hyperedge_index, data.num_hyperedges
     names = list(inspect.signature(encoder.forward).parameters)
+    for name in names:
+        if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
+            raise ValueError(
+                f"'encoder' must not see labels or splits (got the argument {name!r})"
+            )
+    width = getattr(encoder, 'in_channels', None)
+    if isinstance(width, int) and width > 0 and x.size(1) != width:
+        raise ValueError(
+            f"'x' must have {width} columns, as the encoder takes them "
+            f'(got {x.size(1)})'
+        )
     known = {
+        'num_nodes': data.num_nodes,
         'num_hyperedges': size,
         'node_degree': data.get('node_degree'),
         'hyperedge_size': data.get('hyperedge_degree'),
@@ -343,6 +364,15 @@ def represent(
                 f'(got {out.size(0)} rows)'
             )
         return out if row is None else out.index_select(0, row)
+    sizes = [
+        part.size(0) if isinstance(part, Tensor) and part.dim() == 2 else type(part)
+        for part in (out if isinstance(out, tuple | list) else [out])
+    ]
+    if sizes != [data.num_nodes, size]:
+        raise ValueError(
+            f"'encoder' must return a table of incidences, or one of {data.num_nodes} "
+            f'nodes and one of {size} hyperedges (got {sizes})'
+        )
     node, hyperedge = out
     if row is not None:
         index = index.index_select(1, row)
@@ -366,6 +396,8 @@ def node_features(data: AnchorData) -> Tensor:
             "'data' must have features of nodes 'x' (got none; "
             "'AddRandomWalkEmbedding()(data)' makes them)"
         )
+    if x.dim() != 2:
+        raise ValueError(f"'x' must be a table (got shape {list(x.size())})")
     x = x.to(torch.get_default_dtype())
     if not torch.isfinite(x).all():
         raise ValueError("'x' must be finite (got NaN or infinity)")
@@ -382,6 +414,12 @@ def _targets(
     role: Tensor | None = data.get('role')
     row = mask[data.hyperedge_index[1]]
     if role is not None:
+        if role.is_floating_point() or role.dim() != 1:
+            raise ValueError(
+                f"'role' must hold one integer per incidence (got {role.dtype} of "
+                f'shape {list(role.size())})'
+            )
+        role = role.long()
         anchor = int(role[row & y].mode().values)
         # Roles that do not tell the anchor, as with two kinds of them, are no use.
         if bool(((role == anchor) == y)[row].all()) and int(role[row].min()) >= 0:
