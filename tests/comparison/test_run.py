@@ -1,7 +1,6 @@
+import os
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -83,30 +82,35 @@ def test_compare_goes_on(tmp_path: Path) -> None:
     assert len(told) == 2
 
 
-def fail(*_: Any) -> ComparisonRow:
-    """Stands for a measurement that fails."""
-    raise MemoryError('too large')
-
-
 def test_what_fails_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Pool(ThreadPoolExecutor):
-        def submit(self, function: Any, task: Task, *args: Any) -> Any:  # type: ignore[override]
-            given = fail if task.method == 'Random' else function
-            return super().submit(given, task, *args)
-
-    @contextmanager
-    def pool(jobs: int) -> Iterator[Pool]:
-        with Pool(jobs) as out:
-            yield out
-
-    monkeypatch.setattr('tgx_anchor.comparison.run._pool', pool)
+    # qaMA is nowhere to be had: its files are neither here nor in the mirror.
+    (tmp_path / 'mirror').mkdir()
+    monkeypatch.setenv('TGX_ANCHOR_MIRROR', str(tmp_path / 'mirror'))
+    monkeypatch.setenv('HTTPS_PROXY', 'http://127.0.0.1:9')
     path = tmp_path / 'rows.csv'
-    methods = ['Random', 'Degree', 'Degree']
-    with one_line_error('1 of 2', 'Random', 'planted', 'too large'):
-        compare(['planted'], methods, path=path, progress=False)
-    assert [row.method for row in ComparisonFile(path).rows] == ['Degree']
+    with one_line_error('1 of 2', 'Degree', 'qaMA'):
+        compare(
+            ['qaMA', 'planted'],
+            ['Degree', 'Degree'],
+            path=path,
+            root=str(tmp_path),
+            jobs=2,
+            progress=False,
+        )
+    assert [row.setting for row in ComparisonFile(path).rows] == ['planted']
+
+
+def die(*_: Any) -> None:
+    """Stands for a process that the system kills."""
+    os._exit(9)
+
+
+def test_a_killed_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('tgx_anchor.comparison.run._work', die)
+    with one_line_error('1 of 1', 'Random', 'ended with 9'):
+        compare(['planted'], ['Random'], progress=False)
 
 
 def test_interrupted_workers_end(tmp_path: Path) -> None:
@@ -129,6 +133,7 @@ def test_interrupted_workers_end(tmp_path: Path) -> None:
         )
     assert [row.method for row in ComparisonFile(path).rows] == ['Degree']
     assert time.perf_counter() - start < 120
+    assert active_children() == []
 
 
 @pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])

@@ -6,13 +6,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, fields
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import torch
 from tqdm import tqdm
@@ -133,19 +133,15 @@ def compare(
     left = [task for task in tasks if task not in done]
     cache = str(dataset_root(root) / 'embedding')
     bar = tqdm(total=len(tasks), initial=len(tasks) - len(left), disable=not progress)
-    failures: dict[Task, BaseException] = {}
-    with bar, _pool(jobs) as pool:
-        futures = {
-            pool.submit(measure, task, num_epochs, root, cache, threads): task
-            for task in left
-        }
-        for future in as_completed(futures):
-            error = future.exception()
-            if error is not None:
+    failures: dict[Task, str] = {}
+    arguments = num_epochs, root, cache, threads
+    # Closed in any case, so that no process outlives an interrupt.
+    with bar, closing(_measure_apart(left, arguments, jobs)) as found:
+        for task, row in found:
+            if isinstance(row, str):
                 # The others go on: hours of theirs must not be lost.
-                failures[futures[future]] = error
+                failures[task] = row
                 continue
-            row = future.result()
             results.add(row)
             bar.update()
             bar.set_postfix_str(
@@ -154,36 +150,64 @@ def compare(
             if report is not None:
                 report(row)
     if failures:
-        task, error = next(iter(failures.items()))
+        task, text = next(iter(failures.items()))
         raise ValueError(
             f'{len(failures)} of {len(left)} measurements failed, the others are kept; '
             f'the first was {task.method} on split {task.split} of {task.setting}: '
-            f'{type(error).__name__}: {one_line(error)}'
-        ) from error
+            f'{text}'
+        )
     wanted = set(tasks)
     return [
         row for row in results.rows if row.task in wanted and row.num_epochs == epochs
     ]
 
 
-@contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    # Interrupted from the keyboard, workers end at once, with nothing half measured.
-    pool = ProcessPoolExecutor(
-        jobs,
-        get_context('spawn'),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
-        max_tasks_per_child=1,
-    )
+Arguments = tuple[int | None, str | None, str | None, int]
+
+
+def _measure_apart(
+    tasks: Sequence[Task], arguments: Arguments, jobs: int
+) -> Generator[tuple[Task, ComparisonRow | str], None, None]:
+    # Each task in a process of its own, and its row or what went wrong with it. Not a
+    # pool, which would give up all tasks when one process is killed.
+    context = get_context('spawn')
+    waiting = list(reversed(tasks))
+    running: dict[Any, tuple[Any, Task]] = {}
     try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in active_children():
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.pop()
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(
+                    target=_work, args=(sender, task, arguments), daemon=True
+                )
+                process.start()
+                sender.close()
+                running[receiver] = process, task
+            for ready in wait(list(running)):
+                process, task = running.pop(ready)
+                try:
+                    found = cast(Connection, ready).recv()
+                except EOFError:
+                    found = None
+                process.join()
+                yield task, found or f'its process ended with {process.exitcode}'
+    finally:
+        for process, _ in running.values():
             process.terminate()
-        raise
-    pool.shutdown()
+        for process, _ in running.values():
+            process.join()
+
+
+def _work(sender: Any, task: Task, arguments: Arguments) -> None:
+    # An interrupt is for the parent, who ends this process: nothing half trained must
+    # pass for a measurement.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        sender.send(measure(task, *arguments))
+    except Exception as error:
+        sender.send(f'{type(error).__name__}: {one_line(error)}')
+    sender.close()
 
 
 def measure(
