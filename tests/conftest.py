@@ -18,9 +18,17 @@ def device(request: pytest.FixtureRequest) -> torch.device:
     return torch.device(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def mirror() -> Path:
     folder = os.environ.get('TGX_ANCHOR_MIRROR')
     if folder is None:
-        pytest.skip('TGX_ANCHOR_MIRROR does not point at the real data')
+        pytest.skip('needs the raw datasets: set TGX_ANCHOR_MIRROR to their folder')
     return Path(folder)
+
+
+@pytest.fixture(scope='session')
+def reference(mirror: Path) -> Path:
+    folder = mirror.parent / 'reference'
+    if not folder.is_dir():
+        pytest.skip("needs the paper's tables: a folder 'reference' beside the mirror")
+    return folder

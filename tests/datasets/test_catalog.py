@@ -39,10 +39,8 @@ ANCHORS = {'leading-actor': 'lead'}
 
 
 @pytest.fixture
-def published(mirror: Path) -> list[dict[str, str]]:
-    path = mirror.parent / 'reference' / 'datasets.csv'
-    if not path.exists():
-        pytest.skip(f'{path} does not exist')
+def published(reference: Path) -> list[dict[str, str]]:
+    path = reference / 'datasets.csv'
     with path.open(newline='') as file:
         return list(csv.DictReader(file))
 

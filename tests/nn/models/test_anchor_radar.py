@@ -109,10 +109,8 @@ def test_bad_arguments(name: str, value: Any) -> None:
 
 
 @pytest.mark.mirror
-def test_published_hyperparameters(mirror: Path) -> None:
-    path = mirror.parent / 'reference' / 'hyperparameters_anchorradar.csv'
-    if not path.exists():
-        pytest.skip(f'{path} is not there')
+def test_published_hyperparameters(reference: Path) -> None:
+    path = reference / 'hyperparameters_anchorradar.csv'
     with path.open(newline='') as file:
         rows = {row.pop('parameter'): row for row in csv.DictReader(file)}
     settings = list(rows['w'])

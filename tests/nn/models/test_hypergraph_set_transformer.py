@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 
@@ -14,24 +17,33 @@ from tests.nn.conv.slow_sets import (
     slow_whatsnet_conv,
 )
 from tests.strategies import Renaming, one_line_error, to_data, to_index
+from tgx_anchor.nn import AllSetTransformer, HypergraphSetTransformer
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
-from tgx_anchor.nn.models.hypergraph_set_transformer import HypergraphSetTransformer
 
 INDEX = to_index(GROUPS)
 SIZE = len(GROUPS)
 
 
-def make(num_layers: int, dropout: float = 0.7) -> HypergraphSetTransformer:
+Make = Callable[..., HypergraphSetTransformer]
+
+
+# AllSetTransformer is this one without attention among members.
+@pytest.fixture(params=[HypergraphSetTransformer, AllSetTransformer])
+def make(request: pytest.FixtureRequest) -> Make:
+    return partial(_make, request.param)
+
+
+def _make(
+    cls: type[HypergraphSetTransformer], num_layers: int, dropout: float = 0.7
+) -> HypergraphSetTransformer:
     torch.manual_seed(0)
-    model = HypergraphSetTransformer(
-        5, 6, num_layers, 3, dropout, attention_channels=8, heads=2
-    )
+    model = cls(5, 6, num_layers, 3, dropout, attention_channels=8, heads=2)
     return model.double().eval()
 
 
 @pytest.mark.parametrize('drawn', [None, DRAWN])
 @pytest.mark.parametrize('num_layers', [1, 2])
-def test_by_definition(num_layers: int, drawn: torch.Tensor | None) -> None:
+def test_by_definition(make: Make, num_layers: int, drawn: torch.Tensor | None) -> None:
     model, x = make(num_layers), random(NUM_NODES, 5)
     node, hyperedge = model(x, INDEX, num_hyperedges=SIZE, drawn_mask=drawn)
     state = torch.zeros(SIZE, 0, dtype=torch.double)
@@ -47,7 +59,7 @@ def test_number_of_parameters() -> None:
     assert num_parameters(HypergraphSetTransformer(48, 64, 2, 128)) == 1_295_232
 
 
-def test_names_do_not_matter() -> None:
+def test_names_do_not_matter(make: Make) -> None:
     data = to_data(GROUPS, NUM_NODES)
     generator = torch.Generator().manual_seed(3)
     sizes = (NUM_NODES, SIZE, INDEX.size(1))
@@ -64,7 +76,7 @@ def test_names_do_not_matter() -> None:
     )
 
 
-def test_a_complete_neighbourhood_is_enough() -> None:
+def test_a_complete_neighbourhood_is_enough(make: Make) -> None:
     hyperedges, nodes = neighbourhood(BAND, [4], 2)
     model, x, index = make(2), random(BAND_NODES, 5), to_index(BAND)
     node, hyperedge = model(x, index)
@@ -75,7 +87,7 @@ def test_a_complete_neighbourhood_is_enough() -> None:
         torch.testing.assert_close(part_node[nodes.index(v)], node[v])
 
 
-def test_dropout() -> None:
+def test_dropout(make: Make) -> None:
     x, model = random(NUM_NODES, 5), make(1)
     first = model(x, INDEX)
     torch.testing.assert_close(model(x, INDEX), first, rtol=0, atol=0)
@@ -84,7 +96,7 @@ def test_dropout() -> None:
     torch.testing.assert_close(make(1, dropout=0.0).train()(x, INDEX), first)
 
 
-def test_gradients_reach_all_but_the_dead() -> None:
+def test_gradients_reach_all_but_the_dead(make: Make) -> None:
     model, x = make(2), random(NUM_NODES, 5).requires_grad_()
     node, hyperedge = model(x, INDEX)
     ((node * random(*node.size())).sum() + hyperedge.square().sum()).backward()
@@ -94,7 +106,7 @@ def test_gradients_reach_all_but_the_dead() -> None:
         assert (float(p.grad.abs().max()) < 1e-12) == dead, name
 
 
-def test_runs_where_the_data_is(device: torch.device) -> None:
+def test_runs_where_the_data_is(make: Make, device: torch.device) -> None:
     model, x = make(2).to(device), random(NUM_NODES, 5)
     node, hyperedge = model(x.to(device), INDEX.to(device))
     assert node.device.type == hyperedge.device.type == device.type
@@ -103,4 +115,5 @@ def test_runs_where_the_data_is(device: torch.device) -> None:
 def test_bad_arguments_and_repr() -> None:
     with one_line_error("'heads'", '3'):
         HypergraphSetTransformer(5, 6, 1, heads=3)
-    assert repr(make(2)) == 'HypergraphSetTransformer(5, 3, num_layers=2)'
+    model = HypergraphSetTransformer(5, 6, 2, 3)
+    assert repr(model) == 'HypergraphSetTransformer(5, 3, num_layers=2)'
