@@ -100,20 +100,24 @@ def test_what_each_method_needs(
             return data
 
     monkeypatch.setattr('tgx_anchor.comparison.methods.AddRandomWalkEmbedding', Walk)
-    assert prepare(small(), 'AnchorRadar').incidence_attr.size(1) == 33
-    assert 'x' not in prepare(small(), 'Degree')
+    assert (
+        prepare(small(), new_model('AnchorRadar', 'emER')).incidence_attr.size(1) == 33
+    )
+    assert 'x' not in prepare(small(), new_model('Degree', 'emER'))
     for method in BASELINES:
-        data = prepare(small(), method, tmp_path / 'kept')
+        data = prepare(small(), new_model(method, 'emER'), tmp_path / 'kept')
         assert data['x'].size() == (40, IN_CHANNELS[method])
-        assert data.incidence_rank.size(1) == 4
+        # Ranks for those who look at them.
+        assert ('incidence_rank' in data) == (IN_CHANNELS[method] == 44)
     # Each width is walked for once, and another hypergraph is another one.
     assert sorted(calls) == [44, 48]
     assert len(list((tmp_path / 'kept').iterdir())) == 2
+    hgnn = new_model('HGNN', 'emER')
     other = PlantedAnchorDataset(40, 121)[0]
     assert isinstance(other, AnchorData)
-    prepare(other, 'HGNN', tmp_path / 'kept')
+    prepare(other, hgnn, tmp_path / 'kept')
     assert len(calls) == 3
-    prepare(small(), 'HGNN')
+    prepare(small(), hgnn)
     assert len(calls) == 4
 
 

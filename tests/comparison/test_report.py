@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tgx_anchor.comparison.report import (
     latex_report,
     make_table,
     markdown_report,
+    most_trained,
     plot_efficiency,
     summarise,
     write_reports,
@@ -88,6 +90,31 @@ def test_headline() -> None:
     nothing = headline(alone)
     assert math.isnan(nothing.time)
     assert nothing.settings == []
+    # Who stopped early was not faster.
+    short = [replace(each, num_epochs=5 * (each.method == 'HNN')) for each in rows()]
+    assert headline(short).time == pytest.approx(15)
+
+
+def test_most_trained() -> None:
+    given = [
+        row(num_epochs=5, accuracy=0.1),
+        row(num_epochs=20, accuracy=0.2),
+        row(num_epochs=20, accuracy=0.4, split=1),
+        row(method='HNN', num_epochs=20),
+        row(method='HNN', num_epochs=0, accuracy=0.7),
+        row(method='Mine', setting='emEU'),
+    ]
+    assert most_trained(given) == [*given[1:3], *given[4:]]
+    cells = summarise(given, 'accuracy')
+    assert cells['HGNN', 'emER'].mean == pytest.approx(0.3)
+    assert cells['HGNN', 'emER'].num_epochs == 20
+    table = make_table(cells, 'accuracy', 'markdown')
+    # A method of one's own comes last.
+    assert [line[0] for line in table] == ['method', 'HGNN', 'HNN', 'Mine']
+    assert table[1][1] == '<u>30.0 ± 10.0</u> @20'
+    assert table[2][1] == '**70.0**'
+    assert 'emER 1 to 2' in markdown_report(given, PaperFigures(None))
+    assert [len(axes.patches) for axes in plot_efficiency(given).axes] == [3, 3]
 
 
 def test_reports(tmp_path: Path, paper: PaperFigures) -> None:

@@ -5,12 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from tests.strategies import one_line_error
 from tgx_anchor.comparison import ComparisonRow, compare
-from tgx_anchor.comparison.run import ComparisonFile, Task, measure
+from tgx_anchor.comparison.methods import load_setting, one_split, prepare
+from tgx_anchor.comparison.run import Checkpoints, ComparisonFile, Task, measure
 from tgx_anchor.datasets import PlantedAnchorDataset
-from tgx_anchor.nn import AnchorModel, DegreeHeuristic, RandomHeuristic
+from tgx_anchor.nn import (
+    AnchorModel,
+    AnchorPredictor,
+    DegreeHeuristic,
+    RandomHeuristic,
+)
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 
@@ -134,6 +142,88 @@ def test_interrupted_workers_end(tmp_path: Path) -> None:
     assert [row.method for row in ComparisonFile(path).rows] == ['Degree']
     assert time.perf_counter() - start < 120
     assert active_children() == []
+
+
+class Mean(torch.nn.Module):
+    """An encoder of one's own, which takes ranks."""
+
+    in_channels = 6
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = torch.nn.Linear(10, 5)
+
+    def forward(
+        self, x: Tensor, hyperedge_index: Tensor, incidence_rank: Tensor
+    ) -> Tensor:
+        out: Tensor = self.lin(torch.cat([x[hyperedge_index[0]], incidence_rank], 1))
+        return out
+
+
+def test_a_model_of_your_own(tmp_path: Path) -> None:
+    path, asked = tmp_path / 'rows.csv', []
+
+    def make(setting: str) -> AnchorPredictor:
+        asked.append(setting)
+        torch.manual_seed(0)
+        return AnchorPredictor(Mean(), batch_size=None, num_epochs=4)
+
+    threads = torch.get_num_threads()
+    found = compare(
+        ['planted'],
+        {'Mine': make, 'Degree': None},
+        path=path,
+        root=str(tmp_path),
+        threads=1,
+        progress=False,
+    )
+    assert asked == ['planted']
+    assert torch.get_num_threads() == threads
+    assert {each.method for each in found} == {'Mine', 'Degree'}
+    mine = next(each for each in found if each.method == 'Mine')
+    data = one_split(prepare(load_setting('planted'), make('planted')), 0)
+    assert data['x'].size(1) == 6
+    model = make('planted').fit(data)
+    assert mine.accuracy == round(model.score(data, data.test_mask), 6)
+    assert mine.num_parameters == sum(p.numel() for p in model.parameters())
+    assert sorted(map(str, tmp_path.glob('*.csv*'))) == [str(path)]
+    # What is in the file is not measured again.
+    asked.clear()
+    again = {'Mine': make, 'Degree': None}
+    assert compare(['planted'], again, path=path, progress=False) == found
+    assert asked == []
+    with one_line_error("'methods'", "'HGNN'"):
+        compare(['planted'], {'HGNN': make}, progress=False)
+
+    def broken(_: str) -> AnchorPredictor:
+        raise RuntimeError('no such thing')
+
+    with one_line_error('1 of 2', 'Other', 'no such thing'):
+        compare(['planted'], {'Other': broken, 'Random': None}, progress=False)
+
+
+def test_killed_trainings_go_on(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path / 'rows.csv', 10)
+    task = Task('planted', 'HCHA', 0)
+    file = kept.path(task)
+    assert file is not None
+    assert Path(file).parent == tmp_path / 'rows_checkpoints'
+    # Both kinds of anchors learn the same roles.
+    first, last = (Task(f'coDB_{kind}', 'HCHA', 0) for kind in ('first', 'last'))
+    assert kept.path(first) == kept.path(last) != file
+    assert Checkpoints(None).path(task) is None
+
+    cache = str(tmp_path / 'embedding')
+    half = measure(task, 5, cache=cache, checkpoint=file)
+    whole = measure(task, 10, cache=cache)
+    resumed = measure(task, 10, cache=cache, checkpoint=file)
+    assert resumed.accuracy == whole.accuracy
+    # The time before the kill counts.
+    assert resumed.train_seconds > half.train_seconds
+    kept.clear([last, task])
+    assert Path(file).exists()
+    kept.clear([last])
+    assert not Path(file).parent.exists()
 
 
 @pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])

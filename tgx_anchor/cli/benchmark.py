@@ -14,6 +14,7 @@ from tgx_anchor.comparison.report import (
     summarise,
     write_reports,
 )
+from tgx_anchor.comparison.run import ComparisonFile
 
 _SHOWN: tuple[Metric, ...] = ('accuracy', 'train_seconds', 'num_parameters')
 
@@ -50,7 +51,7 @@ def benchmark(
     Example: tgx-anchor benchmark --datasets emER,qaBI --methods AnchorRadar,HGNN,Degree
     """
     console = Console()
-    rows = compare(
+    compare(
         _names(datasets),
         _names(methods),
         splits,
@@ -68,6 +69,8 @@ def benchmark(
             highlight=False,
         ),
     )
+    # All that the file holds: a table grows with every run.
+    rows = ComparisonFile(out).rows
     paper = PaperFigures(reference)
     for metric in _SHOWN:
         header, *lines = make_table(summarise(rows, metric, paper), metric, 'rich')

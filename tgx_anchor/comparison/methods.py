@@ -1,6 +1,7 @@
 """What is compared, and what each of it needs."""
 
 import hashlib
+import inspect
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,7 @@ from tgx_anchor.nn import (
     DegreeHeuristic,
     RandomHeuristic,
 )
-from tgx_anchor.nn.models.paper_baselines import BASELINES, IN_CHANNELS
+from tgx_anchor.nn.models.paper_baselines import BASELINES
 from tgx_anchor.transforms import (
     AddRandomWalkEmbedding,
     AddTopologicalFeatures,
@@ -36,6 +37,8 @@ METHODS: tuple[str, ...] = ('AnchorRadar', *BASELINES, *HEURISTICS)
 PLANTED = 'planted'
 # The settings of the paper whose hyperparameters stand in for the planted data.
 _LIKE_PLANTED = 'qaBI'
+# The size of embeddings for an encoder that does not tell what it takes.
+_IN_CHANNELS = 48
 
 
 def new_model(
@@ -94,24 +97,30 @@ def load_setting(setting: str, root: str | None = None) -> AnchorData:
 
 
 def prepare(
-    data: AnchorData, method: str, cache: Path | None = None, progress: bool = False
+    data: AnchorData,
+    model: AnchorModel,
+    cache: Path | None = None,
+    progress: bool = False,
 ) -> AnchorData:
-    r"""Adds what a method needs to a hypergraph: topological features for AnchorRadar,
-    random-walk embeddings and ranks for the baselines.
+    r"""Adds what a model needs to a hypergraph: random-walk embeddings for an
+    :class:`~tgx_anchor.nn.AnchorPredictor`, and ranks if its encoder takes them;
+    topological features for all others that learn.
 
     Args:
         data (AnchorData): The hypergraph.
-        method (str): One of :obj:`METHODS`.
+        model (AnchorModel): The model.
         cache (Path, optional): A folder that keeps embeddings, which take long, and
             which all kinds of anchors of a hypergraph share. (default: :obj:`None`)
         progress (bool, optional): If set to :obj:`True`, shows progress bars.
             (default: :obj:`False`)
     """
-    if method == 'AnchorRadar':
+    if isinstance(model, AnchorPredictor):
+        if 'incidence_rank' in inspect.signature(model.encoder.forward).parameters:
+            data = AddWithinOrderRank()(data)
+        width = getattr(model.encoder, 'in_channels', _IN_CHANNELS)
+        data.x = _embedding(data, width, cache, progress)
+    elif not isinstance(model, tuple(HEURISTICS.values())):
         data = AddTopologicalFeatures(cat=False)(data)
-    elif method not in HEURISTICS:
-        data = AddWithinOrderRank()(data)
-        data.x = _embedding(data, IN_CHANNELS[method], cache, progress)
     return data
 
 

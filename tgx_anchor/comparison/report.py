@@ -37,6 +37,8 @@ class Cell(NamedTuple):
         mean (float): The mean over the splits.
         std (float): The population standard deviation over the splits.
         num_splits (int): The number of splits.
+        num_epochs (int): The number of epochs where fewer than published were asked
+            for; zero elsewhere.
         paper (str): What the paper printed, if anything.
         place (int): One for the best method of the setting, two for the second one;
             heuristics have no place in time, parameters and memory.
@@ -45,6 +47,7 @@ class Cell(NamedTuple):
     mean: float
     std: float
     num_splits: int
+    num_epochs: int
     paper: str
     place: int
 
@@ -55,7 +58,8 @@ Cells = dict[tuple[str, str], Cell]
 def summarise(
     rows: Iterable[ComparisonRow], metric: Metric, paper: PaperFigures | None = None
 ) -> Cells:
-    r"""Means and deviations of a metric, by method and setting.
+    r"""Means and deviations of a metric, by method and setting, over the rows with the
+    published number of epochs, or else with the largest one.
 
     Args:
         rows (list[ComparisonRow]): The rows.
@@ -63,9 +67,11 @@ def summarise(
         paper (PaperFigures, optional): What the paper printed. (default: :obj:`None`)
     """
     values: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
+    epochs: dict[tuple[str, str], int] = {}
+    for row in most_trained(rows):
         key = row.method, row.setting
         values.setdefault(key, []).append(float(getattr(row, metric)))
+        epochs[key] = row.num_epochs
     sign = -1 if metric in _HIGHER_IS_BETTER else 1
     out: Cells = {}
     for setting in dict.fromkeys(key[1] for key in values):
@@ -91,10 +97,36 @@ def summarise(
                 mean,
                 statistics.pstdev(values[key]),
                 len(values[key]),
+                epochs[key],
                 printed,
                 ranked.index(mean) + 1 if mean in ranked else len(ranked) + 1,
             )
     return out
+
+
+def most_trained(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
+    r"""Of each method and setting, the rows with the published number of epochs, or
+    else those with the largest one.
+
+    Args:
+        rows (list[ComparisonRow]): The rows.
+    """
+    rows = list(rows)
+    best: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = row.method, row.setting
+        best[key] = max(best.get(key, 0), row.num_epochs or math.inf)
+    return [
+        row
+        for row in rows
+        if (row.num_epochs or math.inf) == best[row.method, row.setting]
+    ]
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    # Those of the paper first, then others as they come.
+    given = dict.fromkeys(names)
+    return [name for name in dict.fromkeys([*METHODS, *given]) if name in given]
 
 
 def make_table(
@@ -111,13 +143,12 @@ def make_table(
     """
     settings = list(dict.fromkeys(setting for _, setting in cells))
     table = [['method', *settings]]
-    for method in METHODS:
-        if any(name == method for name, _ in cells):
-            line = [method]
-            for setting in settings:
-                cell = cells.get((method, setting))
-                line.append('' if cell is None else _words(cell, metric, style))
-            table.append(line)
+    for method in _in_order(name for name, _ in cells):
+        line = [method]
+        for setting in settings:
+            cell = cells.get((method, setting))
+            line.append('' if cell is None else _words(cell, metric, style))
+        table.append(line)
     return table
 
 
@@ -138,6 +169,8 @@ def _words(cell: Cell, metric: Metric, style: str) -> str:
         if style == 'latex':
             printed = printed.replace('±', r' $\pm$ ')
         text += f' ({printed})'
+    if cell.num_epochs > 0:
+        text += f' @{cell.num_epochs}'
     return text
 
 
@@ -167,7 +200,8 @@ class Headline(NamedTuple):
 
 def headline(rows: Sequence[ComparisonRow]) -> Headline:
     r"""The two ratios of the paper: means over settings of the fastest, and of the
-    lightest, baseline to AnchorRadar. Not a number where nothing can be compared.
+    lightest, baseline to AnchorRadar, among those with as many epochs as published, or
+    as asked for, as it has. Not a number where nothing can be compared.
 
     Args:
         rows (list[ComparisonRow]): The rows.
@@ -175,9 +209,11 @@ def headline(rows: Sequence[ComparisonRow]) -> Headline:
     ratios: dict[Metric, list[float]] = {'train_seconds': [], 'num_parameters': []}
     settings = []
     for setting in dict.fromkeys(row.setting for row in rows):
-        found = [row for row in rows if row.setting == setting]
+        found = [row for row in most_trained(rows) if row.setting == setting]
+        epochs = {row.num_epochs for row in found if row.method == 'AnchorRadar'}
+        found = [row for row in found if row.num_epochs in epochs]
         names = {row.method for row in found} - set(HEURISTICS) - {'AnchorRadar'}
-        if not names or not any(row.method == 'AnchorRadar' for row in found):
+        if not names:
             continue
         settings.append(setting)
         for metric, values in ratios.items():
@@ -202,7 +238,8 @@ def markdown_report(rows: Sequence[ComparisonRow], paper: PaperFigures) -> str:
         '',
         'Mean ± population standard deviation over random splits; the best in bold, '
         'the second underlined; in parentheses the figure of the paper, of splits that '
-        'are not published.',
+        'are not published. What follows an @ is the number of epochs where it was '
+        'limited below the published one.',
         '',
         _splits(rows),
     ]
@@ -233,7 +270,7 @@ def headline_text(found: Headline) -> str:
 
 def _splits(rows: Sequence[ComparisonRow]) -> str:
     counts: dict[str, dict[str, int]] = {}
-    for row in rows:
+    for row in most_trained(rows):
         by_method = counts.setdefault(row.setting, {})
         by_method[row.method] = by_method.get(row.method, 0) + 1
     parts = []
@@ -277,7 +314,9 @@ def plot_efficiency(rows: Sequence[ComparisonRow]) -> 'Figure':
     """
     from matplotlib.figure import Figure
 
-    names = [name for name in METHODS if name not in HEURISTICS]
+    names = [
+        name for name in _in_order(row.method for row in rows) if name not in HEURISTICS
+    ]
     figure = Figure(figsize=(11, 6), layout='constrained')
     charts: tuple[Metric, ...] = ('train_seconds', 'num_parameters')
     for axes, metric in zip(figure.subplots(2, 1), charts, strict=True):

@@ -6,9 +6,17 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, fields
+from itertools import chain
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -27,7 +35,11 @@ from tgx_anchor.comparison.methods import (
 )
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.metrics import AnchorEvaluator
+from tgx_anchor.nn import AnchorModel, AnchorPredictor
 from tgx_anchor.nn.models.anchor_model import one_line
+
+# Makes a model, not yet fitted, for a setting.
+MakeModel = Callable[[str], AnchorModel]
 
 
 class Task(NamedTuple):
@@ -78,7 +90,7 @@ class ComparisonRow:
 
 def compare(
     settings: Sequence[str],
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] | Mapping[str, MakeModel | None] = METHODS,
     num_splits: int = 1,
     num_epochs: int | None = None,
     path: str | Path | None = None,
@@ -91,15 +103,31 @@ def compare(
     r"""Fits and judges each method on each split of each setting, every one in a
     process of its own, so that its peak memory is its own, too.
 
+    Models of your own take part under a name of their own:
+
+    .. code-block:: python
+
+        def make(setting: str) -> AnchorPredictor:
+            return AnchorPredictor(MyEncoder(48, 64), lr=0.003)
+
+        compare(['emER'], {'AnchorRadar': None, 'HGNN': None, 'Mine': make})
+
+    They are fitted in the process of the caller, since what a notebook defines cannot
+    be sent to another one.
+
     Args:
         settings (list[str]): Datasets, with their kind of anchor where there are
             several, or :obj:`"planted"`.
-        methods (list[str], optional): The methods. (default: all)
+        methods (list[str] or dict[str, callable], optional): The methods; in a
+            dictionary, what makes a model for a setting, or :obj:`None` for the
+            method of this name. (default: all)
         num_splits (int, optional): The number of random splits. (default: :obj:`1`)
         num_epochs (int, optional): If given, the number of epochs instead of the
-            published ones. (default: :obj:`None`)
+            published ones, which models of your own do not heed.
+            (default: :obj:`None`)
         path (str, optional): A CSV file that takes each row as it comes; what is in it
-            already is not measured again. (default: :obj:`None`)
+            already is not measured again. Long trainings keep their state in a folder
+            next to it, and go on from there after a kill. (default: :obj:`None`)
         root (str, optional): Where datasets are kept. (default: :obj:`None`)
         jobs (int, optional): How many tasks to run at once. (default: :obj:`1`)
         threads (int, optional): The number of threads of each. (default: :obj:`1`)
@@ -116,11 +144,13 @@ def compare(
     ):
         if number is not None and number < 1:
             raise ValueError(f"'{name}' must be positive (got {number})")
+    own = {name: make for name, make in _makers(methods).items() if make is not None}
     # Unknown names are told at once, not after hours.
     for setting in settings:
         check_setting(setting)
         for method in methods:
-            new_model(method, setting)
+            if method not in own:
+                new_model(method, setting)
     tasks = [
         Task(setting, method, split)
         for setting in dict.fromkeys(settings)
@@ -131,18 +161,30 @@ def compare(
     epochs = num_epochs or 0
     done = {row.task for row in results.rows if row.num_epochs == epochs}
     left = [task for task in tasks if task not in done]
+    kept = Checkpoints(path, epochs)
     cache = str(dataset_root(root) / 'embedding')
     bar = tqdm(total=len(tasks), initial=len(tasks) - len(left), disable=not progress)
     failures: dict[Task, str] = {}
-    arguments = num_epochs, root, cache, threads
+    apart = [
+        (task, (num_epochs, root, cache, threads, kept.path(task)))
+        for task in left
+        if task.method not in own
+    ]
+    here = [
+        (task, (num_epochs, root, cache, threads, None, own[task.method]))
+        for task in left
+        if task.method in own
+    ]
     # Closed in any case, so that no process outlives an interrupt.
-    with bar, closing(_measure_apart(left, arguments, jobs)) as found:
-        for task, row in found:
+    with bar, closing(_measure_apart(apart, jobs)) as others:
+        for task, row in chain(others, _measure_here(here)):
             if isinstance(row, str):
                 # The others go on: hours of theirs must not be lost.
                 failures[task] = row
                 continue
             results.add(row)
+            left.remove(task)
+            kept.clear(left)
             bar.update()
             bar.set_postfix_str(
                 f'{row.setting} {row.method} {100 * row.accuracy:.1f} %'
@@ -152,7 +194,8 @@ def compare(
     if failures:
         task, text = next(iter(failures.items()))
         raise ValueError(
-            f'{len(failures)} of {len(left)} measurements failed, the others are kept; '
+            f'{len(failures)} of {len(here) + len(apart)} measurements failed, the '
+            f'others are kept; '
             f'the first was {task.method} on split {task.split} of {task.setting}: '
             f'{text}'
         )
@@ -162,11 +205,35 @@ def compare(
     ]
 
 
-Arguments = tuple[int | None, str | None, str | None, int]
+def _makers(
+    methods: Sequence[str] | Mapping[str, MakeModel | None],
+) -> Mapping[str, MakeModel | None]:
+    if not isinstance(methods, Mapping):
+        return dict.fromkeys(methods)
+    for name, make in methods.items():
+        if make is not None and name in METHODS:
+            raise ValueError(
+                f"'methods' must give a model of your own a name of its own "
+                f'(got {name!r})'
+            )
+    return methods
+
+
+# What to measure, and the further arguments of 'measure'.
+Job = tuple[Task, tuple[Any, ...]]
+
+
+def _measure_here(jobs: Sequence[Job]) -> Iterator[tuple[Task, ComparisonRow | str]]:
+    threads = torch.get_num_threads()
+    try:
+        for task, arguments in jobs:
+            yield task, _attempt(task, arguments)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _measure_apart(
-    tasks: Sequence[Task], arguments: Arguments, jobs: int
+    tasks: Sequence[Job], jobs: int
 ) -> Generator[tuple[Task, ComparisonRow | str], None, None]:
     # Each task in a process of its own, and its row or what went wrong with it. Not a
     # pool, which would give up all tasks when one process is killed.
@@ -176,7 +243,7 @@ def _measure_apart(
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                task = waiting.pop()
+                task, arguments = waiting.pop()
                 receiver, sender = context.Pipe(duplex=False)
                 process = context.Process(
                     target=_work, args=(sender, task, arguments), daemon=True
@@ -199,15 +266,19 @@ def _measure_apart(
             process.join()
 
 
-def _work(sender: Any, task: Task, arguments: Arguments) -> None:
+def _work(sender: Any, task: Task, arguments: tuple[Any, ...]) -> None:
     # An interrupt is for the parent, who ends this process: nothing half trained must
     # pass for a measurement.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        sender.send(measure(task, *arguments))
-    except Exception as error:
-        sender.send(f'{type(error).__name__}: {one_line(error)}')
+    sender.send(_attempt(task, arguments))
     sender.close()
+
+
+def _attempt(task: Task, arguments: tuple[Any, ...]) -> ComparisonRow | str:
+    try:
+        return measure(task, *arguments)
+    except Exception as error:
+        return f'{type(error).__name__}: {one_line(error)}'
 
 
 def measure(
@@ -216,6 +287,8 @@ def measure(
     root: str | None = None,
     cache: str | None = None,
     threads: int = 1,
+    checkpoint: str | None = None,
+    make: MakeModel | None = None,
 ) -> ComparisonRow:
     r"""Fits and judges one method on one split.
 
@@ -225,17 +298,31 @@ def measure(
         root (str, optional): Where datasets are kept. (default: :obj:`None`)
         cache (str, optional): Where embeddings are kept. (default: :obj:`None`)
         threads (int, optional): The number of threads. (default: :obj:`1`)
+        checkpoint (str, optional): Where the state of a long training is kept, which
+            goes on from what is there. (default: :obj:`None`)
+        make (callable, optional): Makes the model for a setting, in place of the one
+            that the method is the name of. (default: :obj:`None`)
     """
     torch.set_num_threads(threads)
     folder = None if cache is None else Path(cache)
-    data = prepare(load_setting(task.setting, root), task.method, folder)
+    if make is None:
+        model = new_model(task.method, task.setting, num_epochs)
+    else:
+        model = make(task.setting)
+    data = prepare(load_setting(task.setting, root), model, folder)
     data = one_split(data, task.split)
-    model = new_model(task.method, task.setting, num_epochs)
+    forget_peak_memory()
     start = time.perf_counter()
-    model.fit(data)
-    middle = time.perf_counter()
+    if isinstance(model, AnchorPredictor):
+        model.fit(data, checkpoint=checkpoint)
+        # What was done before an interruption counts, too.
+        train_seconds = sum(record['seconds'] for record in model.history)
+    else:
+        model.fit(data)
+        train_seconds = time.perf_counter() - start
+    start = time.perf_counter()
     score = model.predict_proba(data)
-    end = time.perf_counter()
+    predict_seconds = time.perf_counter() - start
     found = AnchorEvaluator().eval(score, data, data.test_mask)
     return ComparisonRow(
         setting=task.setting,
@@ -245,12 +332,19 @@ def measure(
         accuracy=round(found['accuracy'], 6),
         mrr=round(found['mrr'], 6),
         ndcg=round(found['ndcg'], 6),
-        train_seconds=round(middle - start, 3),
-        predict_seconds=round(end - middle, 3),
+        train_seconds=round(train_seconds, 3),
+        predict_seconds=round(predict_seconds, 3),
         num_parameters=sum(parameter.numel() for parameter in model.parameters()),
         peak_memory=round(peak_memory(), 3),
         threads=threads,
     )
+
+
+def forget_peak_memory() -> None:
+    r"""Makes :func:`peak_memory` begin with what is held now, where the system can."""
+    # Not on all systems, and not in all sandboxes: then the peak is that of the whole.
+    with suppress(OSError):
+        Path('/proc/self/clear_refs').write_text('5', encoding='ascii')
 
 
 def peak_memory() -> float:
@@ -269,6 +363,55 @@ def peak_memory() -> float:
 
     unit = 2**30 if sys.platform == 'darwin' else 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+class Checkpoints:
+    r"""The files that hold the states of trainings until their rows are written, in a
+    folder next to a CSV file.
+
+    Roles are learnt alike whoever of them is the anchor. So the kinds of anchors of a
+    dataset share a state, and the second one finds its training done.
+
+    Args:
+        path (str, optional): The CSV file; if :obj:`None`, nothing is kept.
+            (default: :obj:`None`)
+        num_epochs (int, optional): The number of epochs asked for; zero for the
+            published one. (default: :obj:`0`)
+    """
+
+    def __init__(self, path: str | Path | None = None, num_epochs: int = 0) -> None:
+        self.folder = None
+        if path is not None:
+            self.folder = Path(path).with_name(f'{Path(path).stem}_checkpoints')
+        self.num_epochs = num_epochs
+
+    def path(self, task: Task) -> str | None:
+        r"""The file of a task, if any.
+
+        Args:
+            task (Task): The task.
+        """
+        if self.folder is None:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        dataset = task.setting.partition('_')[0]
+        name = f'{dataset}_{task.method}_{task.split}_{self.num_epochs}.pt'
+        return str(self.folder / name)
+
+    def clear(self, left: Iterable[Task]) -> None:
+        r"""Removes the files that no task needs.
+
+        Args:
+            left (list[Task]): The tasks that are left.
+        """
+        if self.folder is None or not self.folder.is_dir():
+            return
+        needed = {self.path(task) for task in left}
+        for file in self.folder.glob(f'*_{self.num_epochs}.pt'):
+            if str(file) not in needed:
+                file.unlink(missing_ok=True)
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
 
 
 class ComparisonFile:

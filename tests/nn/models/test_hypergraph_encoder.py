@@ -17,6 +17,7 @@ from tgx_anchor.nn.models.hgnn import HGNN
 from tgx_anchor.nn.models.hnhn import HNHN
 from tgx_anchor.nn.models.hnn import HNN
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+from tgx_anchor.nn.models.hypergraph_set_transformer import HypergraphSetTransformer
 from tgx_anchor.nn.models.unigcn import UniGCN
 
 Make = Callable[..., HypergraphEncoder]
@@ -182,6 +183,33 @@ def test_neighbourhood_is_enough(make: Make, num_layers: int) -> None:
     rows = sorted({v for e in targets for v in groups[e]})
     less = out_node[[members.index(v) for v in rows]]
     assert not torch.allclose(less, node[rows])
+
+
+@pytest.mark.parametrize(
+    'make', [HAT, HGNN, HNHN, UniGCN, plain_unigcn, HypergraphSetTransformer]
+)
+@pytest.mark.parametrize('drawn', [False, True])
+@pytest.mark.parametrize('num_layers', [1, 2, 3])
+def test_what_targets_do_not_need_is_left_out(
+    make: Make, num_layers: int, drawn: bool
+) -> None:
+    torch.manual_seed(0)
+    model = make(3, 8, num_layers, 4).double().eval()
+    groups, num_targets = path_groups(40), 2
+    index = to_index(groups)
+    mask = torch.arange(index.size(1)) % 3 != 1 if drawn else None
+    x = features(40, 3).requires_grad_()
+    expected = model(x, index, drawn_mask=mask)
+    members = sorted({v for group in groups[:num_targets] for v in group})
+    out = model(x, index, drawn_mask=mask, num_targets=num_targets)
+    assert [part.size(0) for part in out] == [members[-1] + 1, num_targets]
+    losses = []
+    for node, hyperedge in (out, expected):
+        torch.testing.assert_close(node[members], expected[0][members])
+        torch.testing.assert_close(hyperedge[:num_targets], expected[1][:num_targets])
+        losses.append(node[members].sum() + hyperedge[:num_targets].square().sum())
+    trimmed, whole = (torch.autograd.grad(loss, x)[0] for loss in losses)
+    torch.testing.assert_close(trimmed, whole)
 
 
 @every_encoder

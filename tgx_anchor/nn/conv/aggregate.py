@@ -97,19 +97,25 @@ class Aggregate:
         self._by_node = _segments(self.hyperedge, self.node, num_nodes)
         self._by_hyperedge = _segments(self.node, self.hyperedge, num_hyperedges)
 
-    def select(self, mask: Tensor | None) -> 'Aggregate':
+    def select(self, mask: Tensor | None, num_nodes: int | None = None) -> 'Aggregate':
         r"""The sums over some of the incidences, or over all if :obj:`None`.
 
         Args:
             mask (torch.Tensor, optional): The incidences.
+            num_nodes (int, optional): If given, only the first so many nodes, which
+                all these incidences must be of. (default: :obj:`None`)
 
         Shapes:
             - **mask:** :math:`(P)`
         """
-        if mask is None:
+        if num_nodes is None:
+            num_nodes = self.num_nodes
+        if mask is None and num_nodes == self.num_nodes:
             return self
-        index = torch.stack([self.node[mask], self.hyperedge[mask]])
-        return Aggregate(index, self.num_nodes, self.num_hyperedges)
+        index = torch.stack([self.node, self.hyperedge])
+        if mask is not None:
+            index = index[:, mask]
+        return Aggregate(index, num_nodes, self.num_hyperedges)
 
     def to_hyperedge(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         r"""The sum over the members of each hyperedge.

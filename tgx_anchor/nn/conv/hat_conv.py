@@ -78,6 +78,7 @@ class HATConv(torch.nn.Module):
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
@@ -92,6 +93,8 @@ class HATConv(torch.nn.Module):
                 (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from; all if :obj:`None`. (default: :obj:`None`)
+            num_out_nodes (int, optional): If given, only the first so many nodes are
+                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -105,7 +108,7 @@ class HATConv(torch.nn.Module):
         """
         num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
         members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        drawn = members.select(drawn_mask)
+        drawn = members.select(drawn_mask, num_out_nodes)
         x = self.lin(x)
         if hyperedge_attr is None:
             # Of a state of zeros, the bias is left.
@@ -117,8 +120,9 @@ class HATConv(torch.nn.Module):
         hyperedge = members.to_hyperedge(self.value_node(x), alpha).relu()
 
         key = self.key_hyperedge(hyperedge)
-        score = self._score(drawn.dot(self.query_node(x), key))
-        gamma = softmax(score, drawn.node, num_nodes=x.size(0))
+        query = self.query_node(x[: drawn.num_nodes])
+        score = self._score(drawn.dot(query, key))
+        gamma = softmax(score, drawn.node, num_nodes=drawn.num_nodes)
         node = drawn.to_node(self.value_hyperedge(hyperedge), gamma).relu()
         return node, hyperedge
 

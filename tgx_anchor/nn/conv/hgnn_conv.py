@@ -43,6 +43,7 @@ class HGNNConv(torch.nn.Module):
         node_degree: Tensor | None = None,
         hyperedge_size: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
@@ -58,6 +59,8 @@ class HGNNConv(torch.nn.Module):
                 likewise. (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from; all if :obj:`None`. (default: :obj:`None`)
+            num_out_nodes (int, optional): If given, only the first so many nodes are
+                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -77,7 +80,8 @@ class HGNNConv(torch.nn.Module):
         norm = degree.rsqrt().unsqueeze(-1)
         hyperedge = members.to_hyperedge(norm * self.lin(x))
         message = hyperedge / size.unsqueeze(-1)
-        node = norm * members.select(drawn_mask).to_node(message)
+        received = members.select(drawn_mask, num_out_nodes)
+        node = norm[: received.num_nodes] * received.to_node(message)
         return node.relu(), hyperedge
 
     def __repr__(self) -> str:

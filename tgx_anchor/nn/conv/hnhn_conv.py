@@ -50,6 +50,7 @@ class HNHNConv(torch.nn.Module):
         node_degree: Tensor | None = None,
         hyperedge_size: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
@@ -65,6 +66,8 @@ class HNHNConv(torch.nn.Module):
                 likewise. (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from; all if :obj:`None`. (default: :obj:`None`)
+            num_out_nodes (int, optional): If given, only the first so many nodes are
+                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -83,7 +86,9 @@ class HNHNConv(torch.nn.Module):
         size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
         mean = members.to_hyperedge(x) / size.unsqueeze(-1)
         hyperedge = self.lin_hyperedge(mean).relu()
-        mean = members.select(drawn_mask).to_node(hyperedge) / degree.unsqueeze(-1)
+        received = members.select(drawn_mask, num_out_nodes)
+        degree = degree[: received.num_nodes].unsqueeze(-1)
+        mean = received.to_node(hyperedge) / degree
         return self.lin_node(mean).relu(), hyperedge
 
     def __repr__(self) -> str:

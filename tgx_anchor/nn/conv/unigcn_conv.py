@@ -69,6 +69,7 @@ class UniGCNConv(torch.nn.Module):
         node_degree: Tensor | None = None,
         hyperedge_size: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_out_nodes: int | None = None,
         x_0: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
@@ -85,6 +86,8 @@ class UniGCNConv(torch.nn.Module):
                 likewise. (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from; all if :obj:`None`. (default: :obj:`None`)
+            num_out_nodes (int, optional): If given, only the first so many nodes are
+                returned, and none but they may receive. (default: :obj:`None`)
             x_0 (torch.Tensor, optional): The features :math:`\mathbf{x}^{(0)}` of
                 UniGCNII; :obj:`x` if :obj:`None`. (default: :obj:`None`)
 
@@ -111,9 +114,12 @@ class UniGCNConv(torch.nn.Module):
             x = self.lin(x)
         hyperedge = members.to_hyperedge(x) / size
         message = hyperedge * mean_degree.rsqrt()
-        node = members.select(drawn_mask).to_node(message) * degree.rsqrt()
+        received = members.select(drawn_mask, num_out_nodes)
+        num_nodes = received.num_nodes
+        node = received.to_node(message) * degree[:num_nodes].rsqrt()
         if self.beta is not None:
-            node = torch.lerp(node, x if x_0 is None else x_0, self.alpha)
+            x_0 = x if x_0 is None else x_0
+            node = torch.lerp(node, x_0[:num_nodes], self.alpha)
             node = torch.lerp(node, self.lin(node), self.beta)
         return node.relu(), hyperedge
 

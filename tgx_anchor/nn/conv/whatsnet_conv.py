@@ -94,6 +94,7 @@ class WHATsNetConv(torch.nn.Module):
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_out_nodes: int | None = None,
         incidence_rank: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
@@ -108,6 +109,8 @@ class WHATsNetConv(torch.nn.Module):
                 if :obj:`None`. (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from, all if :obj:`None`. (default: :obj:`None`)
+            num_out_nodes (int, optional): If given, only the first so many nodes are
+                returned, and none but they may receive. (default: :obj:`None`)
             incidence_rank (torch.Tensor, optional): The ranks of nodes in their
                 hyperedges, unless they are left out. (default: :obj:`None`)
 
@@ -144,6 +147,7 @@ class WHATsNetConv(torch.nn.Module):
             node, hyperedge = hyperedge_index[:, drawn_mask]
             if incidence_rank is not None:
                 incidence_rank = incidence_rank[drawn_mask]
+        x = x if num_out_nodes is None else x[:num_out_nodes]
         x = self.to_node(
             out.index_select(0, hyperedge), node, x.size(0), x, incidence_rank
         )

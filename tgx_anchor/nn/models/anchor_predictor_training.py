@@ -320,8 +320,8 @@ def represent(
         encoder (torch.nn.Module): The encoder.
         data (AnchorData): The hypergraph, or a mini-batch of one.
         x (torch.Tensor): The features of the nodes.
-        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`.
-            (default: :obj:`None`)
+        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`;
+            in a mini-batch, those of its targets. (default: :obj:`None`)
 
     Shapes:
         - **x:** :math:`(N, F)`
@@ -356,7 +356,11 @@ def represent(
     out = encoder(
         x, index, **{name: value for name, value in given.items() if value is not None}
     )
+    # An encoder that is told the targets may leave out the rest.
+    is_part = given.get('num_targets') is not None and row is not None
     if isinstance(out, Tensor):
+        if is_part and row is not None and out.size(0) == row.numel():
+            return out
         if out.size(0) != data.num_incidences:
             raise ValueError(
                 f"'encoder' must return one row per incidence, that is "
@@ -368,7 +372,7 @@ def represent(
         part.size(0) if isinstance(part, Tensor) and part.dim() == 2 else type(part)
         for part in (out if isinstance(out, tuple | list) else [out])
     ]
-    if sizes != [data.num_nodes, size]:
+    if sizes != [data.num_nodes, size] and not (is_part and len(sizes) == 2):
         raise ValueError(
             f"'encoder' must return a table of incidences, or one of {data.num_nodes} "
             f'nodes and one of {size} hyperedges (got {sizes})'

@@ -1,6 +1,5 @@
 """CoNHD."""
 
-import torch
 from torch import Tensor
 from torch.nn import Linear
 from torch.nn.functional import dropout
@@ -116,10 +115,10 @@ class CoNHD(HypergraphEncoder):
             incidence_rank (torch.Tensor, optional): The ranks of nodes in their
                 hyperedges, as :class:`~tgx_anchor.transforms.AddWithinOrderRank` adds
                 them; needed unless they are left out. (default: :obj:`None`)
-            num_targets (int, optional): If given, only the first so many hyperedges
-                are asked for, and what they do not depend on is left out; other
-                representations mean nothing. Nodes see their incidences with these
-                hyperedges, drawn or not. (default: :obj:`None`)
+            num_targets (int, optional): If given, only the incidences of the first so
+                many hyperedges are returned, and what they do not depend on is left
+                out. Nodes see their incidences with these hyperedges, drawn or not.
+                (default: :obj:`None`)
 
         Returns:
             The representations of incidences.
@@ -131,10 +130,9 @@ class CoNHD(HypergraphEncoder):
             - **incidence_rank:** :math:`(P, 4)`
             - **output:** :math:`(P, \mathrm{out})`
         """
-        x_0 = self.lin(x).relu().index_select(0, hyperedge_index[0])
-        x_0 = dropout(x_0, self.input_dropout, self.training)
-        out, conv = x_0, self.convs[0]
+        conv = self.convs[0]
         if num_targets is None:
+            out = x_0 = self._start(x, hyperedge_index[0])
             for _ in range(self.num_layers):
                 out = conv(out, x_0, hyperedge_index, drawn_mask, incidence_rank)
             return out
@@ -149,17 +147,25 @@ class CoNHD(HypergraphEncoder):
             self.num_layers,
             drawn_mask,
         )
+        rows = layers[0][0].nonzero().view(-1)
+        out = x_0 = self._start(x, hyperedge_index[0, rows])
         for kept, seen in layers:
-            rows = kept.nonzero().view(-1)
-            new = conv(
-                out[rows],
-                x_0[rows],
+            # Layers need less and less of what the first one needs.
+            left = kept[rows].nonzero().view(-1)
+            rows = rows[left]
+            x_0 = x_0[left]
+            out = conv(
+                out[left],
+                x_0,
                 hyperedge_index[:, rows],
                 seen[rows],
                 None if incidence_rank is None else incidence_rank[rows],
             )
-            out = torch.zeros_like(x_0).index_copy(0, rows, new)
-        return out
+        return out[hyperedge_index[1, rows] < num_targets]
+
+    def _start(self, x: Tensor, node: Tensor) -> Tensor:
+        x_0 = self.lin(x).relu().index_select(0, node)
+        return dropout(x_0, self.input_dropout, self.training)
 
     def __repr__(self) -> str:
         return (

@@ -64,16 +64,21 @@ class HAT(HypergraphEncoder):
         hyperedge_index: Tensor,
         num_hyperedges: int | None = None,
         drawn_mask: Tensor | None = None,
+        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        state: Tensor | None = None
-        for i, conv in enumerate(self.convs):
-            x, hyperedge = conv(
-                x,
-                hyperedge_index,
-                num_hyperedges,
-                hyperedge_attr=state,
-                drawn_mask=drawn_mask,
+        layers = self.layers(
+            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
+        )
+        state = x.new_empty(0)
+        for i, (conv, scope) in enumerate(layers):
+            x, state = conv(
+                scope.nodes(x),
+                scope.hyperedge_index,
+                scope.num_hyperedges,
+                hyperedge_attr=scope.hyperedges(state) if i > 0 else None,
+                drawn_mask=scope.drawn_mask,
+                num_out_nodes=scope.num_out_nodes,
             )
-            x, state = self.drop(x, i), hyperedge
-        return x, hyperedge
+            x = self.drop(x, i)
+        return x, state[:num_targets]

@@ -46,16 +46,15 @@ class HNHN(HypergraphEncoder):
         node_degree: Tensor | None = None,
         hyperedge_size: Tensor | None = None,
         drawn_mask: Tensor | None = None,
+        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        for i, conv in enumerate(self.convs):
-            x, hyperedge = conv(
-                x,
-                hyperedge_index,
-                num_hyperedges,
-                node_degree=node_degree,
-                hyperedge_size=hyperedge_size,
-                drawn_mask=drawn_mask,
-            )
-            x = self.drop(x, i)
-        return x, hyperedge
+        return self.propagate(
+            x,
+            hyperedge_index,
+            num_hyperedges,
+            node_degree,
+            hyperedge_size,
+            drawn_mask,
+            num_targets,
+        )

@@ -1,10 +1,14 @@
 """What encoders of nodes and hyperedges have in common."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.nn.inits import reset
+
+from tgx_anchor.nn.conv._trim import Scope, trim_to_targets
+from tgx_anchor.nn.conv.aggregate import count_degree, count_hyperedges
 
 
 class HypergraphEncoder(torch.nn.Module):
@@ -28,11 +32,14 @@ class HypergraphEncoder(torch.nn.Module):
             hyperedge_size=None,   # [M], likewise
             drawn_mask=None,       # [P], what nodes receive from; None: everything
             incidence_rank=None,   # [P, 4]
+            num_targets=None,      # how many hyperedges are asked for; None: all
         )
 
     those that its equations need, and returns :obj:`(node, hyperedge)` of shapes
     :math:`(N, \mathrm{out})` and :math:`(M, \mathrm{out})`, or one tensor of shape
-    :math:`(P, \mathrm{out})`. What is not given comes from
+    :math:`(P, \mathrm{out})`. With :obj:`num_targets`, which leaves out what the
+    first so many hyperedges and their members do not depend on, it may return the
+    first rows only, as far as their representations go. What is not given comes from
     :func:`~tgx_anchor.nn.conv.aggregate.count_hyperedges` and
     :func:`~tgx_anchor.nn.conv.aggregate.count_degree`.
 
@@ -99,6 +106,77 @@ class HypergraphEncoder(torch.nn.Module):
         missing are up to the user.
         """
         return [{'params': list(self.parameters())}]
+
+    def layers(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        drawn_mask: Tensor | None = None,
+        num_targets: int | None = None,
+    ) -> Iterator[tuple[torch.nn.Module, Scope]]:
+        r"""The layers, and what each of them works on: everything, or what the first
+        :obj:`num_targets` hyperedges and their members depend on.
+
+        Args:
+            x (torch.Tensor): The features of nodes.
+            hyperedge_index (torch.Tensor): The incidences; faster if sorted by
+                hyperedge.
+            num_hyperedges (int, optional): The number of hyperedges.
+                (default: :obj:`None`)
+            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
+                from; all if :obj:`None`. (default: :obj:`None`)
+            num_targets (int, optional): The number of hyperedges that are asked for;
+                all if :obj:`None`. (default: :obj:`None`)
+
+        Shapes:
+            - **x:** :math:`(N, F)`
+            - **hyperedge_index:** :math:`(2, P)`
+            - **drawn_mask:** :math:`(P)`
+        """
+        scopes = trim_to_targets(
+            hyperedge_index,
+            x.size(0),
+            count_hyperedges(hyperedge_index, num_hyperedges),
+            num_targets,
+            self.num_layers,
+            drawn_mask,
+        )
+        return zip(self.convs, scopes, strict=True)
+
+    def propagate(
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        num_hyperedges: int | None = None,
+        node_degree: Tensor | None = None,
+        hyperedge_size: Tensor | None = None,
+        drawn_mask: Tensor | None = None,
+        num_targets: int | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        r"""All layers one after the other, each with the dropout of nodes that
+        :meth:`drop` says. Takes and returns what :meth:`forward` does.
+        """
+        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        node, hyperedge = hyperedge_index
+        # Here and not in the layers, which may get less than the whole.
+        degree = count_degree(node, x.size(0), x.dtype, node_degree)
+        size = count_degree(hyperedge, num_hyperedges, x.dtype, hyperedge_size)
+        layers = self.layers(
+            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
+        )
+        for i, (conv, scope) in enumerate(layers):
+            x, hyperedge = conv(
+                scope.nodes(x),
+                scope.hyperedge_index,
+                scope.num_hyperedges,
+                node_degree=scope.nodes(degree),
+                hyperedge_size=scope.hyperedges(size),
+                drawn_mask=scope.drawn_mask,
+                num_out_nodes=scope.num_out_nodes,
+            )
+            x = self.drop(x, i)
+        return x, hyperedge[:num_targets]
 
     def drop(self, value: Tensor, layer: int) -> Tensor:
         r"""The dropout of a layer, of which the first one has none."""

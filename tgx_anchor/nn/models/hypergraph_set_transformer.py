@@ -2,7 +2,6 @@
 
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import count_hyperedges
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -77,6 +76,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
         hyperedge_index: Tensor,
         num_hyperedges: int | None = None,
         drawn_mask: Tensor | None = None,
+        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
@@ -88,6 +88,9 @@ class HypergraphSetTransformer(HypergraphEncoder):
                 (default: :obj:`None`)
             drawn_mask (torch.Tensor, optional): The incidences that nodes receive
                 from, all if :obj:`None`. (default: :obj:`None`)
+            num_targets (int, optional): If given, only the first so many hyperedges
+                and their members are asked for: the tables end with the last of them.
+                (default: :obj:`None`)
 
         Returns:
             The representations of nodes and of hyperedges.
@@ -98,13 +101,14 @@ class HypergraphSetTransformer(HypergraphEncoder):
             - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        hyperedge = x.new_empty(num_hyperedges, 0)
-        for conv in self.convs:
+        for conv, scope in self.layers(
+            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
+        ):
             x, hyperedge = conv(
-                x,
-                hyperedge_index,
-                num_hyperedges=num_hyperedges,
-                drawn_mask=drawn_mask,
+                scope.nodes(x),
+                scope.hyperedge_index,
+                num_hyperedges=scope.num_hyperedges,
+                drawn_mask=scope.drawn_mask,
+                num_out_nodes=scope.num_out_nodes,
             )
-        return x, hyperedge
+        return x, hyperedge[:num_targets]

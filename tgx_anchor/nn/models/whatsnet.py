@@ -2,8 +2,6 @@
 
 from torch import Tensor
 
-from tgx_anchor.nn.conv._trim import trim_to_targets
-from tgx_anchor.nn.conv.aggregate import count_hyperedges
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -102,8 +100,8 @@ class WHATsNet(HypergraphEncoder):
                 hyperedges, as :class:`~tgx_anchor.transforms.AddWithinOrderRank` adds
                 them; needed unless they are left out. (default: :obj:`None`)
             num_targets (int, optional): If given, only the first so many hyperedges
-                and their members are asked for, and what they do not depend on is left
-                out; other representations mean nothing. (default: :obj:`None`)
+                and their members are asked for: the tables end with the last of them.
+                (default: :obj:`None`)
 
         Returns:
             The representations of nodes and of hyperedges.
@@ -115,30 +113,18 @@ class WHATsNet(HypergraphEncoder):
             - **incidence_rank:** :math:`(P, 4)`
             - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        hyperedge = x.new_zeros(num_hyperedges, self.attention_channels)
-        layers = None
-        if num_targets is not None:
-            layers = trim_to_targets(
-                hyperedge_index,
-                x.size(0),
-                num_hyperedges,
-                num_targets,
-                self.num_layers,
-                drawn_mask,
-            )
-        index, rank = hyperedge_index, incidence_rank
-        for i, conv in enumerate(self.convs):
-            if layers is not None:
-                kept, received = layers[i]
-                index, drawn_mask = hyperedge_index[:, kept], received[kept]
-                rank = None if incidence_rank is None else incidence_rank[kept]
+        layers = self.layers(
+            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
+        )
+        hyperedge = x.new_empty(0)
+        for i, (conv, scope) in enumerate(layers):
             x, hyperedge = conv(
-                x,
-                index,
-                num_hyperedges=num_hyperedges,
-                hyperedge_attr=hyperedge,
-                drawn_mask=drawn_mask,
-                incidence_rank=rank,
+                scope.nodes(x),
+                scope.hyperedge_index,
+                num_hyperedges=scope.num_hyperedges,
+                hyperedge_attr=scope.hyperedges(hyperedge) if i > 0 else None,
+                drawn_mask=scope.drawn_mask,
+                num_out_nodes=scope.num_out_nodes,
+                incidence_rank=scope.incidences(incidence_rank),
             )
-        return x, hyperedge
+        return x, hyperedge[:num_targets]
