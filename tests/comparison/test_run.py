@@ -145,18 +145,23 @@ def test_interrupted_workers_end(tmp_path: Path) -> None:
 
 
 class Mean(torch.nn.Module):
-    """An encoder of one's own, which takes ranks."""
+    """An encoder of one's own, which takes ranks and topological features."""
 
     in_channels = 6
 
     def __init__(self) -> None:
         super().__init__()
-        self.lin = torch.nn.Linear(10, 5)
+        self.lin = torch.nn.Linear(6 + 4 + 33, 5)
 
     def forward(
-        self, x: Tensor, hyperedge_index: Tensor, incidence_rank: Tensor
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        incidence_rank: Tensor,
+        incidence_attr: Tensor,
     ) -> Tensor:
-        out: Tensor = self.lin(torch.cat([x[hyperedge_index[0]], incidence_rank], 1))
+        x = x[hyperedge_index[0]]
+        out: Tensor = self.lin(torch.cat([x, incidence_rank, incidence_attr], dim=1))
         return out
 
 
@@ -223,6 +228,10 @@ def test_killed_trainings_go_on(tmp_path: Path) -> None:
     kept.clear([last, task])
     assert Path(file).exists()
     kept.clear([last])
+    assert not Path(file).exists()
+    # Others are yet to come.
+    assert Path(file).parent.exists()
+    kept.clear([])
     assert not Path(file).parent.exists()
 
 

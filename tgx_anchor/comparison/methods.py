@@ -103,8 +103,9 @@ def prepare(
     progress: bool = False,
 ) -> AnchorData:
     r"""Adds what a model needs to a hypergraph: random-walk embeddings for an
-    :class:`~tgx_anchor.nn.AnchorPredictor`, and ranks if its encoder takes them;
-    topological features for all others that learn.
+    :class:`~tgx_anchor.nn.AnchorPredictor`, with ranks (:obj:`incidence_rank`) and
+    topological features (:obj:`incidence_attr`) if its encoder takes them; topological
+    features for all others that learn.
 
     Args:
         data (AnchorData): The hypergraph.
@@ -115,8 +116,11 @@ def prepare(
             (default: :obj:`False`)
     """
     if isinstance(model, AnchorPredictor):
-        if 'incidence_rank' in inspect.signature(model.encoder.forward).parameters:
+        taken = inspect.signature(model.encoder.forward).parameters
+        if 'incidence_rank' in taken:
             data = AddWithinOrderRank()(data)
+        if 'incidence_attr' in taken:
+            data = AddTopologicalFeatures(cat=False)(data)
         width = getattr(model.encoder, 'in_channels', _IN_CHANNELS)
         data.x = _embedding(data, width, cache, progress)
     elif not isinstance(model, tuple(HEURISTICS.values())):

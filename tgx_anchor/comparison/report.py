@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tgx_anchor.comparison.methods import HEURISTICS, METHODS
 from tgx_anchor.comparison.paper_figures import PaperFigures
 from tgx_anchor.comparison.run import ComparisonRow
+from tgx_anchor.nn.models.paper_baselines import BASELINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -212,7 +213,7 @@ def headline(rows: Sequence[ComparisonRow]) -> Headline:
         found = [row for row in most_trained(rows) if row.setting == setting]
         epochs = {row.num_epochs for row in found if row.method == 'AnchorRadar'}
         found = [row for row in found if row.num_epochs in epochs]
-        names = {row.method for row in found} - set(HEURISTICS) - {'AnchorRadar'}
+        names = {row.method for row in found} & set(BASELINES)
         if not names:
             continue
         settings.append(setting)

@@ -410,7 +410,7 @@ class Checkpoints:
         for file in self.folder.glob(f'*_{self.num_epochs}.pt'):
             if str(file) not in needed:
                 file.unlink(missing_ok=True)
-        if not any(self.folder.iterdir()):
+        if not needed and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
 

@@ -492,6 +492,11 @@ def test_probabilities(objective: Any, device: torch.device) -> None:
     proba = model.predict_proba(data)
     sums = scatter(proba, data.hyperedge_index[1], 0, 400, 'sum')
     torch.testing.assert_close(sums, torch.ones_like(sums))
+    # By the logits of the anchor's role, whatever those of the others are.
+    with torch.no_grad():
+        power = model(data)[:, int(model.anchor_role)].exp()
+    total = scatter(power, data.hyperedge_index[1], 0, 400, 'sum')
+    torch.testing.assert_close(proba, power / total[data.hyperedge_index[1]])
     best = model.predict(data)
     assert best.size() == (400,)
     assert model.predict(data, k=2).size() == (400, 2)

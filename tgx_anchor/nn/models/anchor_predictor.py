@@ -256,9 +256,10 @@ class AnchorPredictor(AnchorModel):
     # Predicting ##############################################################
 
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The probability that each member is the anchor of its hyperedge: that of
-        the anchor's role, divided by its sum over the members. One pass over the whole
-        hypergraph, without sampling or dropout.
+        r"""The probability that each member is the anchor of its hyperedge: the
+        softmax, over the members, of the logits of the anchor's role, by which the
+        paper ranks them. One pass over the whole hypergraph, without sampling or
+        dropout.
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
@@ -275,11 +276,7 @@ class AnchorPredictor(AnchorModel):
             for module, mode in modes:
                 module.training = mode
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
-        if self.objective == 'anchor':
-            return softmax(logit.squeeze(1), hyperedge, num_nodes=size)
-        # Logarithms, so that no sum of probabilities is too small to divide by.
-        log_proba = logit.double().log_softmax(dim=1)[:, int(self.anchor_role)]
-        return softmax(log_proba, hyperedge, num_nodes=size)
+        return softmax(logit[:, int(self.anchor_role)], hyperedge, num_nodes=size)
 
     # Files ###################################################################
 

@@ -227,9 +227,7 @@ class PredictorTraining:
             return float((logit.argmax(dim=1) == role)[known].double().mean())
         # Where nobody's role is known, the anchors are.
         score = logit.new_zeros(self.data.num_incidences)
-        score[row] = logit.log_softmax(dim=1)[:, self.anchor_role]
-        if self.model.objective == 'anchor':
-            score[row] = logit.squeeze(1)
+        score[row] = logit[:, self.anchor_role]
         return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
 
     # States ##################################################################
