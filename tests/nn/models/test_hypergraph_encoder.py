@@ -212,6 +212,26 @@ def test_what_targets_do_not_need_is_left_out(
     torch.testing.assert_close(trimmed, whole)
 
 
+@pytest.mark.parametrize('make', [HGNN, HNHN, UniGCN, plain_unigcn])
+def test_rescaled_draws_are_right_on_average(make: Make) -> None:
+    torch.manual_seed(0)
+    # One node in four alike groups, of which it draws two: as if it drew all.
+    index = to_index([[0, 1], [0, 1], [0, 1], [0, 1], [2]])
+    drawn = torch.tensor([True, False, False, True, False, False, True, True, True])
+    x = features(3, 3)
+    model = make(3, 8, 1, 4, rescale=True).double().eval()
+    plain = make(3, 8, 1, 4).double().eval()
+    plain.load_state_dict(model.state_dict())
+    whole, _ = plain(x, index)
+    degree = torch.tensor([4, 4, 1])
+    given = {'node_degree': degree, 'drawn_mask': drawn}
+    torch.testing.assert_close(model(x, index, **given)[0], whole)
+    assert not torch.allclose(plain(x, index, **given)[0][:2], whole[:2])
+    torch.testing.assert_close(model(x, index)[0], whole)
+    nothing = torch.zeros_like(drawn)
+    assert torch.isfinite(model(x, index, drawn_mask=nothing)[0]).all()
+
+
 @every_encoder
 def test_dropout_in_training_only(make: Make) -> None:
     torch.manual_seed(0)

@@ -117,6 +117,21 @@ class Aggregate:
             index = index[:, mask]
         return Aggregate(index, num_nodes, self.num_hyperedges)
 
+    def rescale(self, total: Tensor, degree: Tensor) -> Tensor:
+        r"""What a sum over some incidences of each node would be over all of them, if
+        the others were like these on average.
+
+        Args:
+            total (torch.Tensor): The sums of nodes.
+            degree (torch.Tensor): The degrees of nodes in the whole hypergraph.
+
+        Shapes:
+            - **total, output:** :math:`(N, F)`
+            - **degree:** :math:`(N)`
+        """
+        here = count_degree(self.node, self.num_nodes, total.dtype)
+        return total * (degree / here).unsqueeze(-1)
+
     def to_hyperedge(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         r"""The sum over the members of each hyperedge.
 

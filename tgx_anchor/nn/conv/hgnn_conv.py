@@ -23,12 +23,18 @@ class HGNNConv(torch.nn.Module):
     Args:
         in_channels (int): The number of features of a node.
         out_channels (int): The width of the output.
+        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
+            incidences is multiplied by how many more there are, so that sums are as
+            large in a mini-batch as in the whole. (default: :obj:`False`)
     """
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(
+        self, in_channels: int, out_channels: int, rescale: bool = False
+    ) -> None:
         super().__init__()
         self.in_channels = in_channels
         self.out_channels = out_channels
+        self.rescale = rescale
         self.lin = torch.nn.Linear(in_channels, out_channels)
 
     def reset_parameters(self) -> None:
@@ -82,6 +88,8 @@ class HGNNConv(torch.nn.Module):
         message = hyperedge / size.unsqueeze(-1)
         received = members.select(drawn_mask, num_out_nodes)
         node = norm[: received.num_nodes] * received.to_node(message)
+        if self.rescale:
+            node = received.rescale(node, degree[: received.num_nodes])
         return node.relu(), hyperedge
 
     def __repr__(self) -> str:

@@ -26,12 +26,18 @@ class HNHNConv(torch.nn.Module):
     Args:
         in_channels (int): The number of features of a node.
         out_channels (int): The width of the output.
+        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
+            incidences is multiplied by how many more there are, so that sums are as
+            large in a mini-batch as in the whole. (default: :obj:`False`)
     """
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(
+        self, in_channels: int, out_channels: int, rescale: bool = False
+    ) -> None:
         super().__init__()
         self.in_channels = in_channels
         self.out_channels = out_channels
+        self.rescale = rescale
         self.lin_hyperedge = torch.nn.Linear(in_channels, out_channels)
         self.lin_node = torch.nn.Linear(out_channels, out_channels)
         self.reset_parameters()
@@ -87,8 +93,10 @@ class HNHNConv(torch.nn.Module):
         mean = members.to_hyperedge(x) / size.unsqueeze(-1)
         hyperedge = self.lin_hyperedge(mean).relu()
         received = members.select(drawn_mask, num_out_nodes)
-        degree = degree[: received.num_nodes].unsqueeze(-1)
-        mean = received.to_node(hyperedge) / degree
+        degree = degree[: received.num_nodes]
+        mean = received.to_node(hyperedge) / degree.unsqueeze(-1)
+        if self.rescale:
+            mean = received.rescale(mean, degree)
         return self.lin_node(mean).relu(), hyperedge
 
     def __repr__(self) -> str:

@@ -36,6 +36,9 @@ class UniGCNConv(torch.nn.Module):
             :math:`\mathbf{x}^{(0)}` in UniGCNII. (default: :obj:`0.1`)
         beta (float, optional): The share :math:`\beta` of the weights in UniGCNII;
             plain UniGCN if :obj:`None`. (default: :obj:`0.5`)
+        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
+            incidences is multiplied by how many more there are, so that sums are as
+            large in a mini-batch as in the whole. (default: :obj:`False`)
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class UniGCNConv(torch.nn.Module):
         out_channels: int,
         alpha: float = 0.1,
         beta: float | None = 0.5,
+        rescale: bool = False,
     ) -> None:
         super().__init__()
         if beta is not None and in_channels != out_channels:
@@ -55,6 +59,7 @@ class UniGCNConv(torch.nn.Module):
         self.out_channels = out_channels
         self.alpha = alpha
         self.beta = beta
+        self.rescale = rescale
         self.lin = torch.nn.Linear(in_channels, out_channels, bias=False)
 
     def reset_parameters(self) -> None:
@@ -117,6 +122,8 @@ class UniGCNConv(torch.nn.Module):
         received = members.select(drawn_mask, num_out_nodes)
         num_nodes = received.num_nodes
         node = received.to_node(message) * degree[:num_nodes].rsqrt()
+        if self.rescale:
+            node = received.rescale(node, degree[:num_nodes].squeeze(-1))
         if self.beta is not None:
             x_0 = x if x_0 is None else x_0
             node = torch.lerp(node, x_0[:num_nodes], self.alpha)

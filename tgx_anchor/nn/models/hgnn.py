@@ -25,6 +25,10 @@ class HGNN(HypergraphEncoder):
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
             returns; the first layer has none. (default: :obj:`0.7`)
+        rescale (bool, optional): If set to :obj:`True`, what nodes receive in a
+            mini-batch is multiplied by their degree over the number of incidences that
+            they drew. The published models leave sums smaller than they are in the
+            whole, in which they are tested. (default: :obj:`False`)
     """
 
     def __init__(
@@ -34,12 +38,14 @@ class HGNN(HypergraphEncoder):
         num_layers: int,
         out_channels: int | None = None,
         dropout: float = 0.7,
+        rescale: bool = False,
     ) -> None:
         super().__init__(
             in_channels, hidden_channels, num_layers, out_channels, dropout
         )
+        self.rescale = rescale
         for width, next_width in pairwise(self.channel_list):
-            self.convs.append(HGNNConv(width, next_width))
+            self.convs.append(HGNNConv(width, next_width, rescale))
         self.lin = torch.nn.Linear(self.out_channels, self.out_channels)
 
     def forward(

@@ -48,6 +48,10 @@ class UniGCN(HypergraphEncoder):
             (default: :obj:`0.1`)
         theta (float, optional): The number :math:`\lambda` of UniGCNII.
             (default: :obj:`0.5`)
+        rescale (bool, optional): If set to :obj:`True`, what nodes receive in a
+            mini-batch is multiplied by their degree over the number of incidences that
+            they drew. The published models leave sums smaller than they are in the
+            whole, in which they are tested. (default: :obj:`False`)
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class UniGCN(HypergraphEncoder):
         variant: Variant = 'unigcnii',
         alpha: float = 0.1,
         theta: float = 0.5,
+        rescale: bool = False,
     ) -> None:
         super().__init__(
             in_channels, hidden_channels, num_layers, out_channels, dropout
@@ -71,17 +76,22 @@ class UniGCN(HypergraphEncoder):
         self.variant = variant
         self.alpha = alpha
         self.theta = theta
+        self.rescale = rescale
         self.lin: torch.nn.Linear | None = None
         self.lin_node: torch.nn.Linear | None = None
         self.lin_hyperedge: torch.nn.Linear | None = None
         if variant == 'unigcn':
             for width, next_width in pairwise(self.channel_list):
-                self.convs.append(UniGCNConv(width, next_width, beta=None))
+                self.convs.append(
+                    UniGCNConv(width, next_width, beta=None, rescale=rescale)
+                )
             return
         self.lin = torch.nn.Linear(in_channels, hidden_channels)
         for i in range(num_layers):
             beta = math.log(theta / (i + 1) + 1)
-            self.convs.append(UniGCNConv(hidden_channels, hidden_channels, alpha, beta))
+            self.convs.append(
+                UniGCNConv(hidden_channels, hidden_channels, alpha, beta, rescale)
+            )
         self.lin_node = torch.nn.Linear(hidden_channels, self.out_channels)
         self.lin_hyperedge = torch.nn.Linear(hidden_channels, self.out_channels)
 
