@@ -19,6 +19,7 @@ stopped.
 
 import argparse
 import csv
+import io
 from pathlib import Path
 
 import torch
@@ -75,7 +76,8 @@ class DroppingTraining(PredictorTraining):
             raise ValueError("'data' must have a 'val_mask' (got none)")
         self.encoder.train()
         row = self.val_mask[self.data.hyperedge_index[1]].nonzero().view(-1)
-        with torch.no_grad():
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.epoch)
             logit = self.head(represent(self.encoder, self.data, self.table, row))
         return float((logit.argmax(dim=1) == self.role[row]).double().mean())
 
@@ -117,7 +119,8 @@ class NearTraining(PredictorTraining):
                 x = self.table[batch.node_origin]
                 row = batch.hyperedge_index[1] < batch.num_targets
                 row = row.nonzero().view(-1)
-                value = self.head(represent(self.encoder, batch, x, row))
+                number = int(batch.num_targets)
+                value = self.head(represent(self.encoder, batch, x, row, number))
                 out[batch.incidence_origin[row]] = value
         return out
 
@@ -162,6 +165,21 @@ def measure(
     return found
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    r"""The whole rows of a CSV file, which is left with these, or begun."""
+    text = path.read_text(encoding='utf-8') if path.exists() else ''
+    # A line that was cut off is measured again.
+    whole = text[: text.rfind('\n') + 1]
+    rows = list(csv.DictReader(io.StringIO(whole)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f'{path.name}.partial')
+    lines = [HEADER, *([row[name] for name in HEADER] for row in rows)]
+    text = ''.join(','.join(line) + '\n' for line in lines)
+    partial.write_text(text, encoding='utf-8')
+    partial.replace(path)
+    return rows
+
+
 def main() -> None:
     r"""Runs the script."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
@@ -171,12 +189,7 @@ def main() -> None:
     parser.add_argument('--root')
     parser.add_argument('--out', type=Path, default=OUT)
     arguments = parser.parse_args()
-    console, rows = Console(), []
-    if arguments.out.exists():
-        with arguments.out.open(newline='', encoding='utf-8') as file:
-            rows = [row for row in csv.DictReader(file) if row['best_epoch']]
-    else:
-        arguments.out.write_text(','.join(HEADER) + '\n', encoding='utf-8')
+    console, rows = Console(), read_rows(arguments.out)
     done = {tuple(row[name] for name in HEADER[:4]) for row in rows}
     for setting in arguments.datasets:
         for split in range(arguments.splits):
@@ -185,12 +198,16 @@ def main() -> None:
                     if (setting, method, habit, str(split)) in done:
                         continue
                     found = measure(setting, method, habit, split, arguments.root)
+                    lines = [
+                        [setting, method, name, str(split), *map(str, values)]
+                        for name, values in found.items()
+                    ]
+                    # At once, so that a kill does not part them.
                     with arguments.out.open('a', encoding='utf-8') as file:
-                        for name, values in found.items():
-                            words = [setting, method, name, split, *values]
-                            file.write(','.join(map(str, words)) + '\n')
-                            rows.append(dict(zip(HEADER, map(str, words), strict=True)))
-                            console.print(*words, highlight=False)
+                        file.write(''.join(','.join(line) + '\n' for line in lines))
+                    for line in lines:
+                        rows.append(dict(zip(HEADER, line, strict=True)))
+                        console.print(*line, highlight=False)
     table = Table('setting', 'method', 'habit', 'splits', 'accuracy (%)', 'paper')
     paper = PaperFigures()
     groups: dict[tuple[str, str, str], list[float]] = {}

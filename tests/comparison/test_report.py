@@ -1,13 +1,17 @@
 import math
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.table import Table
 
 from tests.comparison.test_run import row
 from tgx_anchor.comparison import ComparisonRow, PaperFigures
 from tgx_anchor.comparison.report import (
     headline,
+    headline_text,
     latex_report,
     make_table,
     markdown_report,
@@ -93,6 +97,10 @@ def test_headline() -> None:
     # Who stopped early was not faster.
     short = [replace(each, num_epochs=5 * (each.method == 'HNN')) for each in rows()]
     assert headline(short).time == pytest.approx(15)
+    assert 'epochs' not in headline_text(headline(rows()))
+    all_short = [replace(each, num_epochs=5) for each in rows()]
+    assert headline(all_short).time == pytest.approx(4)
+    assert '(of 5 epochs)' in headline_text(headline(all_short))
 
 
 def test_most_trained() -> None:
@@ -109,12 +117,36 @@ def test_most_trained() -> None:
     assert cells['HGNN', 'emER'].mean == pytest.approx(0.3)
     assert cells['HGNN', 'emER'].num_epochs == 20
     table = make_table(cells, 'accuracy', 'markdown')
+    # Who stopped early has no place in time, and is marked.
+    seconds = [replace(each, train_seconds=each.num_epochs or 99) for each in given]
+    cells = summarise(seconds, 'train_seconds')
+    places = {key[0]: cell.place for key, cell in cells.items()}
+    assert places == {'HGNN': 2, 'HNN': 1, 'Mine': 1}
+    cells = summarise(given, 'accuracy')
     # A method of one's own comes last.
     assert [line[0] for line in table] == ['method', 'HGNN', 'HNN', 'Mine']
     assert table[1][1] == '<u>30.0 ± 10.0</u> @20'
     assert table[2][1] == '**70.0**'
     assert 'emER 1 to 2' in markdown_report(given, PaperFigures(None))
-    assert [len(axes.patches) for axes in plot_efficiency(given).axes] == [3, 3]
+    for axes in plot_efficiency(given).axes:
+        assert [bar.get_hatch() for bar in axes.patches] == ['///', '', '']
+
+
+def test_names_of_the_user() -> None:
+    given = [row(method='my_model [v2] | a & b')]
+    expected = {
+        'rich': r'my_model \[v2] | a & b',
+        'markdown': r'my_model [v2] \| a & b',
+        'latex': r'my\_model [v2] | a \& b',
+    }
+    for style, name in expected.items():
+        table = make_table(summarise(given, 'accuracy'), 'accuracy', style)  # type: ignore[arg-type]
+        assert table[1][0] == name
+    shown = Table('method')
+    shown.add_row(expected['rich'])
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(shown)
+    assert 'my_model [v2] | a & b' in console.export_text()
 
 
 def test_reports(tmp_path: Path, paper: PaperFigures) -> None:

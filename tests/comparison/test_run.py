@@ -11,14 +11,24 @@ from torch import Tensor
 from tests.strategies import one_line_error
 from tgx_anchor.comparison import ComparisonRow, compare
 from tgx_anchor.comparison.methods import load_setting, one_split, prepare
-from tgx_anchor.comparison.run import Checkpoints, ComparisonFile, Task, measure
+from tgx_anchor.comparison.run import (
+    Checkpoints,
+    ComparisonFile,
+    Task,
+    forget_peak_memory,
+    measure,
+    peak_memory,
+)
+from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.nn import (
+    HNN,
     AnchorModel,
     AnchorPredictor,
     DegreeHeuristic,
     RandomHeuristic,
 )
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 
@@ -170,24 +180,27 @@ def test_a_model_of_your_own(tmp_path: Path) -> None:
 
     def make(setting: str) -> AnchorPredictor:
         asked.append(setting)
-        torch.manual_seed(0)
         return AnchorPredictor(Mean(), batch_size=None, num_epochs=4)
 
-    threads = torch.get_num_threads()
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
     found = compare(
         ['planted'],
         {'Mine': make, 'Degree': None},
         path=path,
         root=str(tmp_path),
-        threads=1,
+        threads=threads + 1,
         progress=False,
     )
-    assert asked == ['planted']
+    # Once to see that it works at all, and once to fit it.
+    assert asked == ['planted', 'planted']
     assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state)
     assert {each.method for each in found} == {'Mine', 'Degree'}
     mine = next(each for each in found if each.method == 'Mine')
+    assert mine.threads == threads + 1
     data = one_split(prepare(load_setting('planted'), make('planted')), 0)
     assert data['x'].size(1) == 6
+    torch.manual_seed(0)
     model = make('planted').fit(data)
     assert mine.accuracy == round(model.score(data, data.test_mask), 6)
     assert mine.num_parameters == sum(p.numel() for p in model.parameters())
@@ -195,44 +208,161 @@ def test_a_model_of_your_own(tmp_path: Path) -> None:
     # What is in the file is not measured again.
     asked.clear()
     again = {'Mine': make, 'Degree': None}
-    assert compare(['planted'], again, path=path, progress=False) == found
-    assert asked == []
-    with one_line_error("'methods'", "'HGNN'"):
-        compare(['planted'], {'HGNN': make}, progress=False)
+    for num_epochs in (None, 7):
+        rows = compare(
+            ['planted'], again, num_epochs=num_epochs, path=path, progress=False
+        )
+        assert rows == found
+    assert asked == ['planted', 'planted']
 
-    def broken(_: str) -> AnchorPredictor:
+
+def new_model(width: Any = -1) -> AnchorPredictor:
+    encoder = HNN(4, 4, 1)
+    encoder.in_channels = width
+    return AnchorPredictor(encoder)
+
+
+@pytest.mark.parametrize('width', [-1, None, (3, 4)])
+def test_an_encoder_of_any_width(width: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def walk(_: AnchorData, dim: int, *__: Any) -> Tensor:
+        asked.append(dim)
+        return torch.zeros(1000, dim)
+
+    monkeypatch.setattr('tgx_anchor.comparison.methods._embedding', walk)
+    prepare(load_setting('planted'), new_model(width))
+    assert asked == [48]
+
+
+def test_bad_models_of_your_own(tmp_path: Path) -> None:
+    def fails(_: str) -> AnchorPredictor:
         raise RuntimeError('no such thing')
 
-    with one_line_error('1 of 2', 'Other', 'no such thing'):
-        compare(['planted'], {'Other': broken, 'Random': None}, progress=False)
+    path = tmp_path / 'rows.csv'
+    bad: dict[str, tuple[Any, type[Exception], str]] = {
+        'HGNN': (fails, ValueError, "'HGNN'"),
+        'Number': (5, ValueError, "'Number' a function .*int"),
+        'Fitted': (new_model(), ValueError, "'Fitted' a function .*AnchorPredictor"),
+        'Encoder': (lambda _: HNN(4, 4, 1), ValueError, "'Encoder' .*HNN"),
+        'Fails': (fails, RuntimeError, 'no such thing'),
+    }
+    for name, (make, kind, words) in bad.items():
+        # Before anything else is measured.
+        with pytest.raises(kind, match=words):
+            compare(['planted'], {'Degree': None, name: make}, path=path)
+    assert not path.exists()
 
 
-def test_killed_trainings_go_on(tmp_path: Path) -> None:
+def test_interrupted_models_of_your_own(tmp_path: Path) -> None:
+    path, calls = tmp_path / 'rows.csv', []
+
+    class Impatient(HNN):
+        def forward(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+            if self.training:
+                calls.append(1)
+            if len(calls) == 5:
+                raise KeyboardInterrupt
+            return super().forward(*args, **kwargs)
+
+    def make(_: str) -> AnchorPredictor:
+        return AnchorPredictor(Impatient(4, 4, 1), batch_size=None)
+
+    methods = {'Mine': make, 'Degree': None}
+    with pytest.raises(KeyboardInterrupt):
+        compare(['planted'], methods, path=path, root=str(tmp_path), progress=False)
+    # Nothing half trained passes for a measurement.
+    assert [each.method for each in ComparisonFile(path).rows] == ['Degree']
+
+
+def test_files_of_trainings(tmp_path: Path) -> None:
+    assert Checkpoints(None).stem(Task('planted', 'HCHA', 0)) is None
     kept = Checkpoints(tmp_path / 'rows.csv', 10)
-    task = Task('planted', 'HCHA', 0)
-    file = kept.path(task)
-    assert file is not None
-    assert Path(file).parent == tmp_path / 'rows_checkpoints'
+    task, other = Task('planted', 'HCHA', 0), Task('planted', 'HCHA', 1)
     # Both kinds of anchors learn the same roles.
     first, last = (Task(f'coDB_{kind}', 'HCHA', 0) for kind in ('first', 'last'))
-    assert kept.path(first) == kept.path(last) != file
-    assert Checkpoints(None).path(task) is None
+    stems = {kept.stem(each) for each in (task, other, first, last)}
+    assert len(stems) == 3
+    assert kept.stem(first) == kept.stem(last)
+    kept.clear([task], [])
+    folder = tmp_path / 'rows_checkpoints'
+    folder.mkdir()
+    for stem in stems:
+        Path(f'{stem}0123.pt').touch()
+        Path(f'{stem}0123.pt.77').touch()
+    kept.clear([task, first, last], [last])
+    # Not what is left, and not what was not asked for.
+    assert len(list(folder.iterdir())) == 4
+    assert not list(folder.glob('planted_HCHA_0*'))
+    kept.clear([other, first, last], [])
+    assert not folder.exists()
 
-    cache = str(tmp_path / 'embedding')
-    half = measure(task, 5, cache=cache, checkpoint=file)
+
+def test_killed_trainings_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, cache = Task('planted', 'HCHA', 0), str(tmp_path / 'embedding')
+    epochs: list[int] = []
+    train = PredictorTraining._train_epoch
+
+    def count(self: PredictorTraining) -> float:
+        epochs.append(self.epoch)
+        return train(self)
+
+    monkeypatch.setattr(PredictorTraining, '_train_epoch', count)
+    stem = str(tmp_path / 'kept' / 'state_')
+    half = measure(task, 5, cache=cache, checkpoint=stem)
+    assert len(list((tmp_path / 'kept').iterdir())) == 1
     whole = measure(task, 10, cache=cache)
-    resumed = measure(task, 10, cache=cache, checkpoint=file)
+    epochs.clear()
+    resumed = measure(task, 10, cache=cache, checkpoint=stem)
+    assert epochs == [5, 6, 7, 8, 9]
     assert resumed.accuracy == whole.accuracy
-    # The time before the kill counts.
+    # The time before the kill counts, and so does the memory.
     assert resumed.train_seconds > half.train_seconds
-    kept.clear([last, task])
-    assert Path(file).exists()
-    kept.clear([last])
-    assert not Path(file).exists()
-    # Others are yet to come.
-    assert Path(file).parent.exists()
-    kept.clear([])
-    assert not Path(file).parent.exists()
+    epochs.clear()
+    again = measure(task, 10, cache=cache, checkpoint=stem)
+    assert epochs == []
+    assert again.train_seconds == resumed.train_seconds
+    assert again.peak_memory >= resumed.peak_memory - 0.1
+
+
+def test_comparison_hands_states_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def found(tasks: Any, _: int) -> Any:
+        given.extend(tasks)
+        yield from ((task, row(**task._asdict())) for task, _ in tasks)
+
+    monkeypatch.setattr('tgx_anchor.comparison.run._measure_apart', found)
+    path = tmp_path / 'rows.csv'
+    folder = tmp_path / 'rows_checkpoints'
+    folder.mkdir()
+    (folder / 'planted_HNN_0_0_12.pt').touch()
+    (folder / 'qaBI_HNN_0_0_12.pt').touch()
+    compare(['planted'], ['HNN'], path=path, progress=False)
+    assert given[0][1][-1] == str(folder / 'planted_HNN_0_0_')
+    # What another run needs stays.
+    assert [file.name for file in folder.iterdir()] == ['qaBI_HNN_0_0_12.pt']
+
+
+def test_only_below_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('tgx_anchor.comparison.run.parent_process', object)
+    with one_line_error("'compare'", '__main__'):
+        compare(['planted'], ['Degree'])
+
+
+def test_forgotten_peak() -> None:
+    block = torch.ones(2**26)
+    high = peak_memory()
+    del block
+    forget_peak_memory()
+    # Where the system cannot forget, the peak stays.
+    assert peak_memory() <= high
+    if Path('/proc/self/clear_refs').exists():
+        assert peak_memory() < high - 0.2
 
 
 @pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])

@@ -121,7 +121,9 @@ def prepare(
             data = AddWithinOrderRank()(data)
         if 'incidence_attr' in taken:
             data = AddTopologicalFeatures(cat=False)(data)
-        width = getattr(model.encoder, 'in_channels', _IN_CHANNELS)
+        width = getattr(model.encoder, 'in_channels', None)
+        if not isinstance(width, int) or width < 1:
+            width = _IN_CHANNELS
         data.x = _embedding(data, width, cache, progress)
     elif not isinstance(model, tuple(HEURISTICS.values())):
         data = AddTopologicalFeatures(cat=False)(data)

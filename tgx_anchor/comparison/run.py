@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import (
     Callable,
@@ -17,7 +18,7 @@ from collections.abc import (
 from contextlib import closing, suppress
 from dataclasses import astuple, dataclass, fields
 from itertools import chain
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_type_hints
@@ -26,6 +27,7 @@ import torch
 from tqdm import tqdm
 
 from tgx_anchor.comparison.methods import (
+    HEURISTICS,
     METHODS,
     check_setting,
     load_setting,
@@ -37,6 +39,7 @@ from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorModel, AnchorPredictor
 from tgx_anchor.nn.models.anchor_model import one_line
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 
 # Makes a model, not yet fitted, for a setting.
 MakeModel = Callable[[str], AnchorModel]
@@ -65,7 +68,9 @@ class ComparisonRow:
         train_seconds (float): The seconds of fitting.
         predict_seconds (float): The seconds of predicting.
         num_parameters (int): The number of learnable parameters.
-        peak_memory (float): The most memory that the process held, in GiB.
+        peak_memory (float): The most memory that the process held while fitting and
+            predicting, in GiB; all that the caller holds included, for models of your
+            own.
         threads (int): The number of threads of PyTorch.
     """
 
@@ -113,7 +118,8 @@ def compare(
         compare(['emER'], {'AnchorRadar': None, 'HGNN': None, 'Mine': make})
 
     They are fitted in the process of the caller, since what a notebook defines cannot
-    be sent to another one.
+    be sent to another one. In a script, :obj:`compare` is called below
+    :obj:`if __name__ == '__main__':`, since other processes import the script.
 
     Args:
         settings (list[str]): Datasets, with their kind of anchor where there are
@@ -126,8 +132,9 @@ def compare(
             published ones, which models of your own do not heed.
             (default: :obj:`None`)
         path (str, optional): A CSV file that takes each row as it comes; what is in it
-            already is not measured again. Long trainings keep their state in a folder
-            next to it, and go on from there after a kill. (default: :obj:`None`)
+            already is not measured again. Baselines keep the state of their training
+            in a folder next to it, and go on from there after a kill.
+            (default: :obj:`None`)
         root (str, optional): Where datasets are kept. (default: :obj:`None`)
         jobs (int, optional): How many tasks to run at once. (default: :obj:`1`)
         threads (int, optional): The number of threads of each. (default: :obj:`1`)
@@ -136,6 +143,11 @@ def compare(
         report (callable, optional): Is told of each row as it comes.
             (default: :obj:`None`)
     """
+    if parent_process() is not None:
+        raise ValueError(
+            "'compare' must be called below \"if __name__ == '__main__':\" in a script "
+            '(got called by a process of its own)'
+        )
     for name, number in (
         ('num_splits', num_splits),
         ('num_epochs', num_epochs),
@@ -144,12 +156,14 @@ def compare(
     ):
         if number is not None and number < 1:
             raise ValueError(f"'{name}' must be positive (got {number})")
-    own = {name: make for name, make in _makers(methods).items() if make is not None}
+    own = _own_models(methods)
     # Unknown names are told at once, not after hours.
     for setting in settings:
         check_setting(setting)
         for method in methods:
-            if method not in own:
+            if method in own:
+                _make(own[method], method, setting)
+            else:
                 new_model(method, setting)
     tasks = [
         Task(setting, method, split)
@@ -157,24 +171,25 @@ def compare(
         for split in range(num_splits)
         for method in dict.fromkeys(methods)
     ]
+    # The number of epochs, zero for the published one, by method.
+    asked = {
+        method: 0 if method in own or method in HEURISTICS else num_epochs or 0
+        for method in methods
+    }
     results = ComparisonFile(path)
-    epochs = num_epochs or 0
-    done = {row.task for row in results.rows if row.num_epochs == epochs}
+    done = {row.task for row in results.rows if row.num_epochs == asked.get(row.method)}
     left = [task for task in tasks if task not in done]
-    kept = Checkpoints(path, epochs)
+    kept = Checkpoints(path, num_epochs or 0)
     cache = str(dataset_root(root) / 'embedding')
     bar = tqdm(total=len(tasks), initial=len(tasks) - len(left), disable=not progress)
     failures: dict[Task, str] = {}
-    apart = [
-        (task, (num_epochs, root, cache, threads, kept.path(task)))
-        for task in left
-        if task.method not in own
-    ]
-    here = [
-        (task, (num_epochs, root, cache, threads, None, own[task.method]))
-        for task in left
-        if task.method in own
-    ]
+    apart, here = [], []
+    for task in left:
+        arguments = asked[task.method] or None, root, cache, threads
+        if task.method in own:
+            here.append((task, (*arguments, None, own[task.method])))
+        else:
+            apart.append((task, (*arguments, kept.stem(task))))
     # Closed in any case, so that no process outlives an interrupt.
     with bar, closing(_measure_apart(apart, jobs)) as others:
         for task, row in chain(others, _measure_here(here)):
@@ -183,14 +198,14 @@ def compare(
                 failures[task] = row
                 continue
             results.add(row)
-            left.remove(task)
-            kept.clear(left)
+            done.add(task)
             bar.update()
             bar.set_postfix_str(
                 f'{row.setting} {row.method} {100 * row.accuracy:.1f} %'
             )
             if report is not None:
                 report(row)
+    kept.clear(tasks, [task for task in tasks if task not in done])
     if failures:
         task, text = next(iter(failures.items()))
         raise ValueError(
@@ -201,22 +216,46 @@ def compare(
         )
     wanted = set(tasks)
     return [
-        row for row in results.rows if row.task in wanted and row.num_epochs == epochs
+        row
+        for row in results.rows
+        if row.task in wanted and row.num_epochs == asked[row.method]
     ]
 
 
-def _makers(
+def _own_models(
     methods: Sequence[str] | Mapping[str, MakeModel | None],
-) -> Mapping[str, MakeModel | None]:
+) -> dict[str, MakeModel]:
     if not isinstance(methods, Mapping):
-        return dict.fromkeys(methods)
+        return {}
+    out = {}
     for name, make in methods.items():
-        if make is not None and name in METHODS:
+        if make is None:
+            continue
+        if name in METHODS:
             raise ValueError(
                 f"'methods' must give a model of your own a name of its own "
                 f'(got {name!r})'
             )
-    return methods
+        if not callable(make) or isinstance(make, torch.nn.Module):
+            raise ValueError(
+                f"'methods' must give {name!r} a function that makes a model for a "
+                f'setting (got {type(make).__name__})'
+            )
+        out[name] = make
+    return out
+
+
+def _make(make: MakeModel, method: str, setting: str) -> AnchorModel:
+    # Weights may be drawn right here: from a seed, without a trace outside.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        model: object = make(setting)
+    if not isinstance(model, AnchorModel):
+        raise ValueError(
+            f"'methods' must give {method!r} a function that makes an 'AnchorModel' "
+            f'(got {type(model).__name__} for {setting!r})'
+        )
+    return model
 
 
 # What to measure, and the further arguments of 'measure'.
@@ -268,10 +307,20 @@ def _measure_apart(
 
 def _work(sender: Any, task: Task, arguments: tuple[Any, ...]) -> None:
     # An interrupt is for the parent, who ends this process: nothing half trained must
-    # pass for a measurement.
+    # pass for a measurement, and nothing half written be left.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     sender.send(_attempt(task, arguments))
     sender.close()
+
+
+def _end_with_parent() -> None:
+    # Nobody waits for the rest once the parent is gone, killed perhaps.
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _attempt(task: Task, arguments: tuple[Any, ...]) -> ComparisonRow | str:
@@ -298,8 +347,8 @@ def measure(
         root (str, optional): Where datasets are kept. (default: :obj:`None`)
         cache (str, optional): Where embeddings are kept. (default: :obj:`None`)
         threads (int, optional): The number of threads. (default: :obj:`1`)
-        checkpoint (str, optional): Where the state of a long training is kept, which
-            goes on from what is there. (default: :obj:`None`)
+        checkpoint (str, optional): How the names of files begin that keep the state of
+            a long training, which goes on from what is there. (default: :obj:`None`)
         make (callable, optional): Makes the model for a setting, in place of the one
             that the method is the name of. (default: :obj:`None`)
     """
@@ -308,15 +357,23 @@ def measure(
     if make is None:
         model = new_model(task.method, task.setting, num_epochs)
     else:
-        model = make(task.setting)
+        model = _make(make, task.method, task.setting)
     data = prepare(load_setting(task.setting, root), model, folder)
     data = one_split(data, task.split)
     forget_peak_memory()
-    start = time.perf_counter()
+    start, peak = time.perf_counter(), 0.0
     if isinstance(model, AnchorPredictor):
-        model.fit(data, checkpoint=checkpoint)
+        # Not 'fit', which takes an interrupt for the end of training.
+        training = PredictorTraining(model, data)
+        if checkpoint is not None:
+            Path(checkpoint).parent.mkdir(parents=True, exist_ok=True)
+            training.keep(f'{checkpoint}{training.identity()[:16]}.pt')
+        for record in training.run():
+            record['peak_memory'] = peak_memory()
+        training.finish()
         # What was done before an interruption counts, too.
         train_seconds = sum(record['seconds'] for record in model.history)
+        peak = max(record.get('peak_memory', 0.0) for record in model.history)
     else:
         model.fit(data)
         train_seconds = time.perf_counter() - start
@@ -335,7 +392,7 @@ def measure(
         train_seconds=round(train_seconds, 3),
         predict_seconds=round(predict_seconds, 3),
         num_parameters=sum(parameter.numel() for parameter in model.parameters()),
-        peak_memory=round(peak_memory(), 3),
+        peak_memory=round(max(peak, peak_memory()), 3),
         threads=threads,
     )
 
@@ -348,8 +405,8 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> float:
-    r"""The most memory that this process has held so far, in GiB; not a number where
-    the system does not tell.
+    r"""The most memory that this process has held so far, or since
+    :func:`forget_peak_memory`, in GiB; not a number where the system does not tell.
     """
     status = Path('/proc/self/status')
     if status.exists():
@@ -369,8 +426,9 @@ class Checkpoints:
     r"""The files that hold the states of trainings until their rows are written, in a
     folder next to a CSV file.
 
-    Roles are learnt alike whoever of them is the anchor. So the kinds of anchors of a
-    dataset share a state, and the second one finds its training done.
+    A file has the name of its task, without the kind of anchor, and what identifies the
+    training: the roles of authors are learnt alike whether it is the first or the last
+    one who is asked for, and the second task finds its training done.
 
     Args:
         path (str, optional): The CSV file; if :obj:`None`, nothing is kept.
@@ -385,32 +443,33 @@ class Checkpoints:
             self.folder = Path(path).with_name(f'{Path(path).stem}_checkpoints')
         self.num_epochs = num_epochs
 
-    def path(self, task: Task) -> str | None:
-        r"""The file of a task, if any.
+    def stem(self, task: Task) -> str | None:
+        r"""How the names of the files of a task begin, if it has any.
 
         Args:
             task (Task): The task.
         """
         if self.folder is None:
             return None
-        self.folder.mkdir(parents=True, exist_ok=True)
         dataset = task.setting.partition('_')[0]
-        name = f'{dataset}_{task.method}_{task.split}_{self.num_epochs}.pt'
+        name = f'{dataset}_{task.method}_{task.split}_{self.num_epochs}_'
         return str(self.folder / name)
 
-    def clear(self, left: Iterable[Task]) -> None:
-        r"""Removes the files that no task needs.
+    def clear(self, tasks: Iterable[Task], left: Iterable[Task]) -> None:
+        r"""Removes the files of tasks, but of those that are left.
 
         Args:
+            tasks (list[Task]): The tasks.
             left (list[Task]): The tasks that are left.
         """
         if self.folder is None or not self.folder.is_dir():
             return
-        needed = {self.path(task) for task in left}
-        for file in self.folder.glob(f'*_{self.num_epochs}.pt'):
-            if str(file) not in needed:
+        stems = {self.stem(task) for task in tasks}
+        stems -= {self.stem(task) for task in left}
+        for file in list(self.folder.iterdir()):
+            if any(stem and str(file).startswith(stem) for stem in stems):
                 file.unlink(missing_ok=True)
-        if not needed and not any(self.folder.iterdir()):
+        if not any(self.folder.iterdir()):
             self.folder.rmdir()
 
 

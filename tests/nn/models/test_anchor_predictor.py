@@ -11,6 +11,7 @@ from torch_geometric.utils import scatter
 from tests.strategies import one_line_error
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import HGNN, AnchorPredictor, AnchorRadar, CoNHD, RandomHeuristic
 from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining, represent
@@ -488,7 +489,7 @@ def test_probabilities(objective: Any, device: torch.device) -> None:
     torch.testing.assert_close(sums, torch.ones_like(sums))
     # By the logits of the anchor's role, whatever those of the others are.
     with torch.no_grad():
-        power = model(data)[:, int(model.anchor_role)].exp()
+        power = model(data)[:, int(model.anchor_role)].double().exp()
     total = scatter(power, data.hyperedge_index[1], 0, 400, 'sum')
     torch.testing.assert_close(proba, power / total[data.hyperedge_index[1]])
     best = model.predict(data)
@@ -497,6 +498,27 @@ def test_probabilities(objective: Any, device: torch.device) -> None:
     assert model.score(data, data.test_mask) == pytest.approx(
         AnchorEvaluator().eval(proba, data, data.test_mask)['accuracy']
     )
+
+
+def test_members_far_behind_do_not_tie() -> None:
+    data = planted()
+    model = quick().fit(data)
+    assert model.head is not None
+    with torch.no_grad():
+        model.head.weight *= 1e3
+    proba = model.predict_proba(data)
+    assert int((proba == 0).sum()) < int((proba.float() == 0).sum())
+
+
+def test_a_mini_batch_is_a_hypergraph() -> None:
+    data = planted()
+    model = quick().fit(data)
+    batch: Any = next(iter(HyperedgeLoader(data, [-1], batch_size=10)))
+    proba = model.predict_proba(batch)
+    assert proba.size() == (batch.num_incidences,)
+    # All of it, not only what its targets need.
+    batch.num_targets = None
+    assert torch.equal(model.predict_proba(batch), proba)
 
 
 def test_other_hypergraph_has_its_own_features() -> None:

@@ -210,6 +210,23 @@ def test_what_targets_do_not_need_is_left_out(
         losses.append(node[members].sum() + hyperedge[:num_targets].square().sum())
     trimmed, whole = (torch.autograd.grad(loss, x)[0] for loss in losses)
     torch.testing.assert_close(trimmed, whole)
+    # Neither the order of incidences nor that of members counts.
+    perm = torch.randperm(index.size(1))
+    other = model(
+        x,
+        index[:, perm],
+        drawn_mask=None if mask is None else mask[perm],
+        num_targets=num_targets,
+    )
+    for value, same in zip(other, out, strict=True):
+        torch.testing.assert_close(value, same)
+    # None, and more than there are.
+    given = {'drawn_mask': mask, 'num_hyperedges': len(groups)}
+    assert [part.size(0) for part in model(x, index, num_targets=0, **given)] == [0, 0]
+    many = model(x, index, num_targets=len(groups) + 3, **given)
+    last = int(index[0].max()) + 1
+    torch.testing.assert_close(many[0], expected[0][:last])
+    torch.testing.assert_close(many[1], expected[1])
 
 
 @pytest.mark.parametrize('make', [HGNN, HNHN, UniGCN, plain_unigcn])
@@ -228,6 +245,8 @@ def test_rescaled_draws_are_right_on_average(make: Make) -> None:
     torch.testing.assert_close(model(x, index, **given)[0], whole)
     assert not torch.allclose(plain(x, index, **given)[0][:2], whole[:2])
     torch.testing.assert_close(model(x, index)[0], whole)
+    part, _ = model(x, index, num_targets=1, **given)
+    torch.testing.assert_close(part, whole[:2])
     nothing = torch.zeros_like(drawn)
     assert torch.isfinite(model(x, index, drawn_mask=nothing)[0]).all()
 

@@ -40,7 +40,7 @@ class AnchorPredictor(AnchorModel):
         \right] + \mathbf{b},
 
     which learn the roles of all members of the training hyperedges by cross-entropy.
-    The anchor is then the member of highest probability of the anchor's role, as in
+    The anchor is then the member with the highest logit of the anchor's role, as in
     the comparison of the *"Identifying Group Anchors in Real-World Group Interactions
     Under Label Scarcity"* paper. With :obj:`objective="anchor"` there is one logit per
     incidence, which learns the anchor directly, as a softmax over the members; what
@@ -276,7 +276,9 @@ class AnchorPredictor(AnchorModel):
             for module, mode in modes:
                 module.training = mode
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
-        return softmax(logit[:, int(self.anchor_role)], hyperedge, num_nodes=size)
+        # Twice as precise, so that members far behind the first one do not tie.
+        score = logit[:, int(self.anchor_role)].double()
+        return softmax(score, hyperedge, num_nodes=size)
 
     # Files ###################################################################
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tgx_anchor.nn.models.anchor_predictor import AnchorPredictor
 
 # What an encoder is given in any case.
-_GIVEN = ('x', 'hyperedge_index', 'num_nodes', 'num_hyperedges')
+_GIVEN = ('x', 'hyperedge_index', 'num_nodes', 'num_hyperedges', 'num_targets')
 _FORMAT = 'tgx_anchor checkpoint 1'
 # Steps of a linear congruence keep the seeds of epochs of different models apart.
 _SEED_STEP = 1_000_003
@@ -85,13 +85,9 @@ class PredictorTraining:
         self.best_accuracy = -1.0
         self.best: dict[str, Any] | None = None
         self.history: list[dict[str, float]] = []
-        self.path = None if checkpoint is None else Path(checkpoint)
-        if self.path is not None and not self.path.absolute().parent.is_dir():
-            raise ValueError(
-                f"'{checkpoint}' must lie in a folder that exists (got none)"
-            )
-        if self.path is not None and self.path.exists():
-            self._resume(self.path)
+        self.path: Path | None = None
+        if checkpoint is not None:
+            self.keep(checkpoint)
 
     def _width(self) -> int:
         # What the encoder returns, tried on a single hyperedge.
@@ -191,15 +187,17 @@ class PredictorTraining:
         # Over the targets of a mini-batch, or over the known ones of the whole.
         hyperedge = batch.hyperedge_index[1]
         x: Tensor = self.table
+        num_targets = None
         if self.loader is None:
             mask, role = self.mask, self.role
         else:
+            num_targets = int(batch['num_targets'])
             x = self.table.index_select(0, batch['node_origin'])
             mask = torch.arange(batch.num_hyperedges, device=hyperedge.device)
-            mask = mask < int(batch['num_targets'])
+            mask = mask < num_targets
             role = self.role.index_select(0, batch['incidence_origin'])
         row = mask[hyperedge].nonzero().view(-1)
-        logit = self.head(represent(self.encoder, batch, x, row))
+        logit = self.head(represent(self.encoder, batch, x, row, num_targets))
         if self.model.objective == 'role':
             return cross_entropy(logit, role[row])
         score, y = logit.squeeze(1), batch['y'][row]
@@ -256,8 +254,21 @@ class PredictorTraining:
         model.history = self.history
         model.eval()
 
-    def _identity(self) -> str:
-        # Stands for all that decides how training goes.
+    def keep(self, path: str | Path) -> None:
+        r"""Keeps the state of training in a file from now on, and goes on from what is
+        there already.
+
+        Args:
+            path (str): The file.
+        """
+        self.path = Path(path)
+        if not self.path.absolute().parent.is_dir():
+            raise ValueError(f"'{path}' must lie in a folder that exists (got none)")
+        if self.path.exists():
+            self._resume(self.path)
+
+    def identity(self) -> str:
+        r"""Stands for all that decides how training goes, but the number of epochs."""
         params = {**self.model._packed_params(), 'num_epochs': None}
         code = hashlib.sha256(repr(sorted(params.items())).encode())
         masks = [mask for mask in (self.mask, self.val_mask) if mask is not None]
@@ -268,7 +279,7 @@ class PredictorTraining:
     def _write(self, path: Path) -> None:
         content = {
             'format': _FORMAT,
-            'identity': self._identity(),
+            'identity': self.identity(),
             'epoch': self.epoch,
             'stale': self.stale,
             'best_accuracy': self.best_accuracy,
@@ -294,9 +305,10 @@ class PredictorTraining:
         except Exception as error:
             # A damaged file fails in any way: as a key, an index, a struct.
             raise ValueError(
-                f"'{path}' must be a checkpoint (got: {one_line(error)})"
+                f"'{path}' must be a checkpoint, remove it to begin anew "
+                f'(got: {one_line(error)})'
             ) from None
-        if found != (_FORMAT, self._identity()):
+        if found != (_FORMAT, self.identity()):
             raise ValueError(
                 f"'{path}' must be a checkpoint of the same model on the same data "
                 f'(got another)'
@@ -309,7 +321,11 @@ class PredictorTraining:
 
 
 def represent(
-    encoder: Module, data: AnchorData, x: Tensor, row: Tensor | None = None
+    encoder: Module,
+    data: AnchorData,
+    x: Tensor,
+    row: Tensor | None = None,
+    num_targets: int | None = None,
 ) -> Tensor:
     r"""The representations of incidences by an encoder, which is given what it asks
     for by name.
@@ -318,8 +334,11 @@ def represent(
         encoder (torch.nn.Module): The encoder.
         data (AnchorData): The hypergraph, or a mini-batch of one.
         x (torch.Tensor): The features of the nodes.
-        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`;
-            in a mini-batch, those of its targets. (default: :obj:`None`)
+        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`.
+            (default: :obj:`None`)
+        num_targets (int, optional): If given, these are the incidences of the first so
+            many hyperedges, and the encoder may leave out the rest.
+            (default: :obj:`None`)
 
     Shapes:
         - **x:** :math:`(N, F)`
@@ -345,6 +364,7 @@ def represent(
         'node_degree': data.get('node_degree'),
         'hyperedge_size': data.get('hyperedge_degree'),
         'drawn_mask': data.get('incidence_drawn'),
+        'num_targets': num_targets,
     }
     given = {
         name: known[name] if name in known else data.get(name)
@@ -354,10 +374,10 @@ def represent(
     out = encoder(
         x, index, **{name: value for name, value in given.items() if value is not None}
     )
-    # An encoder that is told the targets may leave out the rest.
-    is_part = given.get('num_targets') is not None and row is not None
+    # An encoder that is told the targets may return no more than them.
+    part = None if given.get('num_targets') is None else row
     if isinstance(out, Tensor):
-        if is_part and row is not None and out.size(0) == row.numel():
+        if part is not None and out.size(0) == part.numel():
             return out
         if out.size(0) != data.num_incidences:
             raise ValueError(
@@ -367,13 +387,17 @@ def represent(
             )
         return out if row is None else out.index_select(0, row)
     sizes = [
-        part.size(0) if isinstance(part, Tensor) and part.dim() == 2 else type(part)
-        for part in (out if isinstance(out, tuple | list) else [out])
+        table.size(0) if isinstance(table, Tensor) and table.dim() == 2 else type(table)
+        for table in (out if isinstance(out, tuple | list) else [out])
     ]
-    if sizes != [data.num_nodes, size] and not (is_part and len(sizes) == 2):
+    expected = [[int(data.num_nodes or 0), size]]
+    if part is not None and part.numel() > 0:
+        expected.append([int(index[0, part].max()) + 1, num_targets or 0])
+    if sizes not in expected:
+        nodes, hyperedges = expected[-1]
         raise ValueError(
-            f"'encoder' must return a table of incidences, or one of {data.num_nodes} "
-            f'nodes and one of {size} hyperedges (got {sizes})'
+            f"'encoder' must return a table of incidences, or one of {nodes} nodes and "
+            f'one of {hyperedges} hyperedges (got {sizes})'
         )
     node, hyperedge = out
     if row is not None:

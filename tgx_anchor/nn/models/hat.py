@@ -67,7 +67,7 @@ class HAT(HypergraphEncoder):
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        layers = self.layers(
+        layers = self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
         )
         state = x.new_empty(0)
@@ -80,5 +80,5 @@ class HAT(HypergraphEncoder):
                 drawn_mask=scope.drawn_mask,
                 num_out_nodes=scope.num_out_nodes,
             )
-            x = self.drop(x, i)
+            x = self._drop(x, i)
         return x, state[:num_targets]

@@ -77,5 +77,5 @@ class HCHA(HypergraphEncoder):
                 drawn_mask=drawn_mask,
             )
             if i < self.num_layers - 1:
-                x, state = self.drop(x.relu(), i + 1), self.drop(hyperedge, i + 1)
+                x, state = self._drop(x.relu(), i + 1), self._drop(hyperedge, i + 1)
         return x, hyperedge

@@ -59,7 +59,7 @@ class HGNN(HypergraphEncoder):
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        x, hyperedge = self.propagate(
+        x, hyperedge = self._propagate(
             x,
             hyperedge_index,
             num_hyperedges,

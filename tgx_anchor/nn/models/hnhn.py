@@ -55,7 +55,7 @@ class HNHN(HypergraphEncoder):
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        return self.propagate(
+        return self._propagate(
             x,
             hyperedge_index,
             num_hyperedges,

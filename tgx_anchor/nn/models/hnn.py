@@ -63,10 +63,10 @@ class HNN(HypergraphEncoder):
         hyperedge = members.to_hyperedge(x / degree.unsqueeze(-1))
         for i, conv in enumerate(self.convs):
             x, hyperedge = conv(
-                self.drop(x, i),
+                self._drop(x, i),
                 hyperedge_index,
                 num_hyperedges,
-                hyperedge_attr=self.drop(hyperedge, i),
+                hyperedge_attr=self._drop(hyperedge, i),
                 node_degree=node_degree,
                 hyperedge_size=hyperedge_size,
                 drawn_mask=drawn_mask,

@@ -107,7 +107,7 @@ class HypergraphEncoder(torch.nn.Module):
         """
         return [{'params': list(self.parameters())}]
 
-    def layers(
+    def _layers(
         self,
         x: Tensor,
         hyperedge_index: Tensor,
@@ -144,7 +144,7 @@ class HypergraphEncoder(torch.nn.Module):
         )
         return zip(self.convs, scopes, strict=True)
 
-    def propagate(
+    def _propagate(
         self,
         x: Tensor,
         hyperedge_index: Tensor,
@@ -153,16 +153,17 @@ class HypergraphEncoder(torch.nn.Module):
         hyperedge_size: Tensor | None = None,
         drawn_mask: Tensor | None = None,
         num_targets: int | None = None,
+        **kwargs: Any,
     ) -> tuple[Tensor, Tensor]:
-        r"""All layers one after the other, each with the dropout of nodes that
-        :meth:`drop` says. Takes and returns what :meth:`forward` does.
+        r"""All layers one after the other, each followed by the dropout of nodes.
+        Takes and returns what :meth:`forward` does; further arguments go to the layers.
         """
         num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
         node, hyperedge = hyperedge_index
         # Here and not in the layers, which may get less than the whole.
         degree = count_degree(node, x.size(0), x.dtype, node_degree)
         size = count_degree(hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        layers = self.layers(
+        layers = self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
         )
         for i, (conv, scope) in enumerate(layers):
@@ -174,12 +175,13 @@ class HypergraphEncoder(torch.nn.Module):
                 hyperedge_size=scope.hyperedges(size),
                 drawn_mask=scope.drawn_mask,
                 num_out_nodes=scope.num_out_nodes,
+                **kwargs,
             )
-            x = self.drop(x, i)
+            x = self._drop(x, i)
         return x, hyperedge[:num_targets]
 
-    def drop(self, value: Tensor, layer: int) -> Tensor:
-        r"""The dropout of a layer, of which the first one has none."""
+    def _drop(self, value: Tensor, layer: int) -> Tensor:
+        # The dropout of a layer, of which the first one has none.
         if layer == 0:
             return value
         return torch.nn.functional.dropout(value, self.dropout, self.training)

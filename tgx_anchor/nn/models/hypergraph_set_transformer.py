@@ -101,7 +101,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
             - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
         """
-        for conv, scope in self.layers(
+        for conv, scope in self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
         ):
             x, hyperedge = conv(

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from tgx_anchor.nn.conv import UniGCNConv
-from tgx_anchor.nn.conv.aggregate import count_degree, count_hyperedges
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 Variant = Literal['unigcnii', 'unigcn']
@@ -123,32 +122,27 @@ class UniGCN(HypergraphEncoder):
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        node, hyperedge = hyperedge_index
-        # Here and not in the layers, which may get less than the whole.
-        degree = count_degree(node, x.size(0), x.dtype, node_degree)
-        size = count_degree(hyperedge, num_hyperedges, x.dtype, hyperedge_size)
         x_0: Tensor | None = None
         if self.lin is not None:
-            x = x_0 = self.lin(self._drop(x)).relu()
-        for conv, scope in self.layers(
-            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
-        ):
-            x, hyperedge = conv(
-                self._drop(scope.nodes(x)),
-                scope.hyperedge_index,
-                scope.num_hyperedges,
-                node_degree=scope.nodes(degree),
-                hyperedge_size=scope.hyperedges(size),
-                drawn_mask=scope.drawn_mask,
-                num_out_nodes=scope.num_out_nodes,
-                x_0=x_0,
-            )
-        hyperedge = hyperedge[:num_targets]
+            x = x_0 = self.lin(self._drop(x, -1)).relu()
+        x = self._drop(x, -1)
+        x, hyperedge = self._propagate(
+            x,
+            hyperedge_index,
+            num_hyperedges,
+            node_degree,
+            hyperedge_size,
+            drawn_mask,
+            num_targets,
+            x_0=x_0,
+        )
         if self.lin_node is not None and self.lin_hyperedge is not None:
-            x = self.lin_node(self._drop(x))
-            hyperedge = self.lin_hyperedge(self._drop(hyperedge))
+            x = self.lin_node(x)
+            hyperedge = self.lin_hyperedge(self._drop(hyperedge, -1))
         return x, hyperedge
 
-    def _drop(self, value: Tensor) -> Tensor:
+    def _drop(self, value: Tensor, layer: int) -> Tensor:
+        # Everything that goes into another map, which is not so at the very end.
+        if self.lin_node is None and layer == self.num_layers - 1:
+            return value
         return torch.nn.functional.dropout(value, self.dropout, self.training)

@@ -113,7 +113,7 @@ class WHATsNet(HypergraphEncoder):
             - **incidence_rank:** :math:`(P, 4)`
             - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
         """
-        layers = self.layers(
+        layers = self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
         )
         hyperedge = x.new_empty(0)

@@ -1,0 +1,98 @@
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.nn import AnchorModel, AnchorPredictor
+
+SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'reference_habits.py'
+
+
+def short_model(method: str, setting: str) -> AnchorModel:
+    return new_model(method, setting, num_epochs=5)
+
+
+@pytest.fixture(scope='module')
+def script() -> Iterator[ModuleType]:
+    # Benchmarks are scripts, not a package.
+    name = 'benchmark_reference_habits'
+    spec = importlib.util.spec_from_file_location(name, SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    module.new_model = short_model  # type: ignore[attr-defined]
+    yield module
+    del sys.modules[name]
+
+
+@pytest.fixture(scope='module')
+def root(tmp_path_factory: pytest.TempPathFactory) -> str:
+    # Keeps the embeddings.
+    return str(tmp_path_factory.mktemp('root'))
+
+
+def test_ours_is_the_model_of_the_package(script: ModuleType, root: str) -> None:
+    found = script.measure('planted', 'HNN', 'ours', 1, root)
+    assert list(found) == ['ours', 'probability']
+    model = short_model('HNN', 'planted')
+    cache = Path(root) / 'embedding'
+    data = one_split(prepare(load_setting('planted'), model, cache), 1)
+    model.fit(data)
+    accuracy = model.score(data, data.test_mask)
+    assert found['ours'] == [round(accuracy, 6), 5, 5]
+
+
+@pytest.mark.parametrize('habit', ['stale', 'dropout'])
+def test_habits_are_repeatable(script: ModuleType, root: str, habit: str) -> None:
+    # Two layers, of which the second one drops out.
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        found.append(script.measure('planted', 'HCHA', habit, 0, root))
+    assert found[0] == found[1]
+    ours = script.measure('planted', 'HCHA', 'ours', 0, root)
+    # With one look, a stale one makes the same choice.
+    assert (found[0][habit] == ours['ours']) == (habit == 'stale')
+
+
+def test_nodes_outside_a_batch_see_nothing(script: ModuleType) -> None:
+    model = new_model('CoNHD-U', 'qaBI')
+    assert isinstance(model, AnchorPredictor)
+    assert model.encoder.num_hops == 2
+    model.encoder.__class__ = script.NearCoNHD
+    assert model.encoder.num_hops == 1
+    assert model.encoder.num_layers == 2
+
+
+def test_goes_on(
+    script: ModuleType,
+    root: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / 'new' / 'rows.csv'
+    words = ['x', '--datasets', 'planted', '--methods', 'HNN', '--root', root]
+    monkeypatch.setattr(sys, 'argv', [*words, '--out', str(path)])
+    script.main()
+    content = path.read_bytes()
+    assert [line.split(b',')[2] for line in content.splitlines()] == [
+        b'habit',
+        b'ours',
+        b'probability',
+        b'stale',
+    ]
+    assert 'stale' in capsys.readouterr().out
+    script.main()
+    assert path.read_bytes() == content
+    # A line that was cut off is measured again.
+    path.write_bytes(content[:-3])
+    script.main()
+    assert path.read_bytes() == content
