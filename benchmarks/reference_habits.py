@@ -12,6 +12,8 @@ accuracy of ours is far from the paper's, this shows how much of it is due to th
 * :obj:`near`: the nodes of CoNHD that are in no hyperedge of a mini-batch see nothing,
   neither in training nor in validation, on drawn neighbours, nor in testing, on all
   of them.
+* :obj:`unranked`: CoNHD without the ranks of nodes in their hyperedges. Not a habit of
+  the reference, but of the settings that it was run with, perhaps.
 
 Each result goes to a CSV file at once; a second run continues where the first one
 stopped.
@@ -41,8 +43,8 @@ HABITS: dict[str, tuple[str, ...]] = {
     'HAT': ('dropout',),
     'HCHA': ('stale',),
     'HNN': ('stale',),
-    'CoNHD-U': ('near',),
-    'CoNHD-I': ('near',),
+    'CoNHD-U': ('near', 'unranked'),
+    'CoNHD-I': ('near', 'unranked'),
 }
 HEADER = ['setting', 'method', 'habit', 'split', 'accuracy', 'num_epochs', 'best_epoch']
 OUT = Path(__file__).parent / 'results' / 'reference_habits.csv'
@@ -137,10 +139,17 @@ def measure(
         raise ValueError(f"'method' must be a baseline (got {method!r})")
     cache = dataset_root(root) / 'embedding'
     data = one_split(prepare(load_setting(setting, root), model, cache), split)
-    if habit == 'near':
-        encoder = model.encoder
-        if isinstance(encoder, CoNHD):
-            encoder.__class__ = NearCoNHD
+    encoder = model.encoder
+    if habit in ('near', 'unranked') and isinstance(encoder, CoNHD):
+        model.encoder = (NearCoNHD if habit == 'near' else CoNHD)(
+            encoder.in_channels,
+            encoder.hidden_channels,
+            encoder.num_layers,
+            dropout=encoder.dropout,
+            input_dropout=encoder.input_dropout,
+            operator=encoder.operator,
+            use_rank=habit == 'near',
+        )
     training = TRAININGS.get(habit, PredictorTraining)(model, data)
     for _ in training.run():
         pass
