@@ -1,6 +1,4 @@
 import csv
-import importlib.util
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,31 +6,20 @@ from types import ModuleType
 from typing import cast
 
 import pytest
-import torch
 
+from tests.benchmarks.scripts import load_script
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar
 from tgx_anchor.utils import group_rank
 
-SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'anchor_radar.py'
 SEEDS = {'qaBI': 1, 'qaPH': 2, 'coDB_first': 3, 'coDB_first_second': 3}
 
 
 @pytest.fixture(scope='module')
 def benchmark_script() -> Iterator[ModuleType]:
-    # Benchmarks are scripts, not a package.
-    name = 'benchmark_anchor_radar'
-    spec = importlib.util.spec_from_file_location(name, SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    num_threads = torch.get_num_threads()
-    spec.loader.exec_module(module)
-    yield module
-    torch.set_num_threads(num_threads)
-    del sys.modules[name]
+    with load_script('anchor_radar') as module:
+        yield module
 
 
 def load_planted(setting: str, root: str | None) -> AnchorData:

@@ -1,7 +1,6 @@
-import importlib.util
 import os
 import signal
-import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -10,26 +9,20 @@ import numpy as np
 import pytest
 import torch
 
+from tests.benchmarks.scripts import load_script
 from tgx_anchor.data import AnchorData
 from tgx_anchor.transforms import AddTopologicalFeatures
 from tgx_anchor.utils import coreness
 
-SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'features.py'
 SIZES = ('500', '2000')
 
 
 @pytest.fixture(scope='module')
-def script() -> ModuleType:
+def script() -> Iterator[ModuleType]:
     for name in ('igraph', 'matplotlib', 'networkx', 'rich'):
         pytest.importorskip(name)
-    spec = importlib.util.spec_from_file_location('benchmark_features', SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    with load_script('features') as module:
+        yield module
 
 
 def arguments(folder: Path) -> list[str]:

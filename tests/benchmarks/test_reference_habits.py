@@ -1,4 +1,3 @@
-import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +6,9 @@ from types import ModuleType
 import pytest
 import torch
 
+from tests.benchmarks.scripts import load_script
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.nn import AnchorModel, AnchorPredictor
-
-SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'reference_habits.py'
 
 
 def short_model(method: str, setting: str) -> AnchorModel:
@@ -19,17 +17,9 @@ def short_model(method: str, setting: str) -> AnchorModel:
 
 @pytest.fixture(scope='module')
 def script() -> Iterator[ModuleType]:
-    # Benchmarks are scripts, not a package.
-    name = 'benchmark_reference_habits'
-    spec = importlib.util.spec_from_file_location(name, SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    module.new_model = short_model  # type: ignore[attr-defined]
-    yield module
-    del sys.modules[name]
+    with load_script('reference_habits') as module:
+        module.new_model = short_model  # type: ignore[attr-defined]
+        yield module
 
 
 @pytest.fixture(scope='module')

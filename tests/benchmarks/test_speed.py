@@ -1,6 +1,4 @@
-import importlib.util
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -10,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-SCRIPT = Path(__file__).parents[2] / 'benchmarks' / 'speed.py'
+from tests.benchmarks.scripts import load_script
+
 SIZES = ('200', '1000')
 STEPS = [
     'generate',
@@ -33,17 +32,11 @@ STEPS = [
 
 
 @pytest.fixture(scope='module')
-def script() -> ModuleType:
+def script() -> Iterator[ModuleType]:
     for name in ('matplotlib', 'rich'):
         pytest.importorskip(name)
-    spec = importlib.util.spec_from_file_location('benchmark_speed', SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    with load_script('speed') as module:
+        yield module
 
 
 def arguments(folder: Path) -> list[str]:

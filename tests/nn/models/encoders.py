@@ -58,6 +58,33 @@ def check_by_definition(
     assert probabilities <= {model.dropout}
 
 
+def check_targets(
+    model: HypergraphEncoder,
+    x: Tensor,
+    index: Tensor,
+    num_targets: int,
+    **kwargs: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Compares what an encoder returns for its first hyperedges alone, and the
+    gradient, with what it returns for them among all. Returns the former.
+    """
+    x = x.detach().requires_grad_()
+    expected = model(x, index, **kwargs)
+    out: tuple[Tensor, Tensor] = model(x, index, num_targets=num_targets, **kwargs)
+    members = index[0, index[1] < num_targets].unique()
+    # Others were not computed.
+    sizes = [int(members.max()) + 1, num_targets]
+    assert [part.size(0) for part in out] == sizes
+    losses = []
+    for node, hyperedge in (out, expected):
+        torch.testing.assert_close(node[members], expected[0][members])
+        torch.testing.assert_close(hyperedge[:num_targets], expected[1][:num_targets])
+        losses.append(node[members].sum() + hyperedge[:num_targets].square().sum())
+    trimmed, whole = (torch.autograd.grad(loss, x)[0] for loss in losses)
+    torch.testing.assert_close(trimmed, whole)
+    return out
+
+
 def count_parameters(model: torch.nn.Module) -> int:
     """The number of learnable numbers."""
     return sum(parameter.numel() for parameter in model.parameters())

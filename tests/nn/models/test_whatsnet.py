@@ -13,6 +13,7 @@ from tests.nn.conv.slow_sets import (
     ranks,
     slow_whatsnet_conv,
 )
+from tests.nn.models.encoders import check_targets
 from tests.strategies import Renaming, one_line_error, to_data, to_index
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.whatsnet import WHATsNet
@@ -103,23 +104,9 @@ def test_a_complete_neighbourhood_is_enough(num_layers: int) -> None:
 @pytest.mark.parametrize('num_layers', [1, 2, 3])
 def test_what_targets_do_not_need_is_left_out(num_layers: int, drawn: bool) -> None:
     model, x, rank = make(num_layers), random(BAND_NODES, 5), ranks(BAND)
-    index, num_targets = to_index(BAND), 2
-    x.requires_grad_()
+    index = to_index(BAND)
     mask = torch.arange(index.size(1)) % 3 != 1 if drawn else None
-    given = {'drawn_mask': mask, 'incidence_rank': rank}
-    expected = model(x, index, **given)
-    out = model(x, index, num_targets=num_targets, **given)
-    members = [v for e in range(num_targets) for v in BAND[e]]
-    losses = []
-    for node, hyperedge in (out, expected):
-        torch.testing.assert_close(node[members], expected[0][members])
-        torch.testing.assert_close(hyperedge[:num_targets], expected[1][:num_targets])
-        losses.append(node[members].sum() + hyperedge[:num_targets].square().sum())
-    trimmed, whole = (torch.autograd.grad(loss, x)[0] for loss in losses)
-    torch.testing.assert_close(trimmed, whole)
-    # Others were not computed.
-    assert out[0].size(0) == max(members) + 1
-    assert out[1].size(0) == num_targets
+    check_targets(model, x, index, 2, drawn_mask=mask, incidence_rank=rank)
 
 
 def test_dropout() -> None:
