@@ -30,7 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_ours_is_the_model_of_the_package(script: ModuleType, root: str) -> None:
     found = script.measure('planted', 'HNN', 'ours', 1, root)
-    assert list(found) == ['ours', 'probability']
+    assert list(found) == ['ours', 'logit']
     model = short_model('HNN', 'planted')
     cache = Path(root) / 'embedding'
     data = one_split(prepare(load_setting('planted'), model, cache), 1)
@@ -50,6 +50,16 @@ def test_habits_are_repeatable(script: ModuleType, root: str, habit: str) -> Non
     ours = script.measure('planted', 'HCHA', 'ours', 0, root)
     # With one look, a stale one makes the same choice.
     assert (found[0][habit] == ours['ours']) == (habit == 'stale')
+
+
+def test_best_rate(
+    script: ModuleType, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, 'RATES', (1e-9, 0.03, 1e-8))
+    found = script.measure('planted', 'HNN', 'rate', 0, root)['rate']
+    training = script.train('planted', 'HNN', 'ours', 0, root, 0.03)
+    data = training.data
+    assert found[0] == round(training.model.score(data, data.test_mask), 6)
 
 
 def test_nodes_outside_a_batch_see_nothing(script: ModuleType) -> None:
@@ -75,8 +85,9 @@ def test_goes_on(
     assert [line.split(b',')[2] for line in content.splitlines()] == [
         b'habit',
         b'ours',
-        b'probability',
+        b'logit',
         b'stale',
+        b'rate',
     ]
     assert 'stale' in capsys.readouterr().out
     script.main()

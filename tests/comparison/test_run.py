@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from tests.strategies import one_line_error
 from tgx_anchor.comparison import ComparisonRow, compare
-from tgx_anchor.comparison.methods import load_setting, one_split, prepare
+from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.comparison.run import (
     Checkpoints,
     ComparisonFile,
+    Progress,
     Task,
     forget_peak_memory,
     measure,
@@ -21,6 +23,7 @@ from tgx_anchor.comparison.run import (
 )
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import (
     HNN,
     AnchorModel,
@@ -83,6 +86,57 @@ def test_measure(method: str, model: AnchorModel) -> None:
     assert (found.num_parameters, found.threads, found.split) == (0, 1, 1)
     assert min(found.train_seconds, found.predict_seconds) >= 0
     assert found.peak_memory > 0.05
+
+
+def test_anchors_by_probability_ranks_by_logit(tmp_path: Path) -> None:
+    cache = tmp_path / 'embedding'
+    found = measure(Task('planted', 'HNN', 0), 5, cache=str(cache))
+    model: Any = new_model('HNN', 'planted', 5)
+    data = one_split(prepare(load_setting('planted'), model, cache), 0)
+    model.fit(data)
+    judged = {
+        by: AnchorEvaluator().eval(model.predict_proba(data, by), data, data.test_mask)
+        for by in ('probability', 'logit')
+    }
+    for name in ('accuracy', 'mrr', 'ndcg'):
+        assert judged['probability'][name] != judged['logit'][name]
+    assert found.accuracy == round(judged['probability']['accuracy'], 6)
+    assert found.mrr == round(judged['logit']['mrr'], 6)
+    assert found.ndcg == round(judged['logit']['ndcg'], 6)
+
+
+def test_progress_within_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Progress] = []
+    task = Task('planted', 'HNN', 0)
+    measure(task, 6, cache=str(tmp_path / 'embedding'), tell=told.append)
+    assert [state[:3] for state in told] == [(task, i, 6) for i in range(1, 7)]
+    found = [state.val_accuracy for state in told]
+    assert found[:4] == [None] * 4
+    assert found[4] is not None
+    assert found[5] is not None
+    assert str(told[0]) == 'planted HNN 1/6'
+    assert str(told[4]) == f'planted HNN 5/6 (val {100 * found[4]:.1f} %)'
+
+    # From a process of its own, and from a model of one's own in this one.
+    shown: list[str] = []
+    monkeypatch.setattr(tqdm, 'set_postfix_str', lambda _, text: shown.append(text))
+
+    def mine(_: str) -> AnchorModel:
+        return new_model('HNN', 'planted', 2)
+
+    rows = compare(
+        ['planted'], {'HNN': None, 'Mine': mine}, num_epochs=1, root=str(tmp_path)
+    )
+    last = [f'planted {row.method} {100 * row.accuracy:.1f} %' for row in rows]
+    assert [text.partition(' (')[0] for text in shown] == [
+        'planted HNN 1/1',
+        last[0],
+        'planted Mine 1/2',
+        'planted Mine 2/2',
+        last[1],
+    ]
 
 
 def test_compare_goes_on(tmp_path: Path) -> None:
@@ -216,7 +270,7 @@ def test_a_model_of_your_own(tmp_path: Path) -> None:
     assert asked == ['planted', 'planted']
 
 
-def new_model(width: Any = -1) -> AnchorPredictor:
+def of_width(width: Any = -1) -> AnchorPredictor:
     encoder = HNN(4, 4, 1)
     encoder.in_channels = width
     return AnchorPredictor(encoder)
@@ -231,7 +285,7 @@ def test_an_encoder_of_any_width(width: Any, monkeypatch: pytest.MonkeyPatch) ->
         return torch.zeros(1000, dim)
 
     monkeypatch.setattr('tgx_anchor.comparison.methods._embedding', walk)
-    prepare(load_setting('planted'), new_model(width))
+    prepare(load_setting('planted'), of_width(width))
     assert asked == [48]
 
 
@@ -243,7 +297,7 @@ def test_bad_models_of_your_own(tmp_path: Path) -> None:
     bad: dict[str, tuple[Any, type[Exception], str]] = {
         'HGNN': (fails, ValueError, "'HGNN'"),
         'Number': (5, ValueError, "'Number' a function .*int"),
-        'Fitted': (new_model(), ValueError, "'Fitted' a function .*AnchorPredictor"),
+        'Fitted': (of_width(), ValueError, "'Fitted' a function .*AnchorPredictor"),
         'Encoder': (lambda _: HNN(4, 4, 1), ValueError, "'Encoder' .*HNN"),
         'Fails': (fails, RuntimeError, 'no such thing'),
     }
@@ -332,7 +386,7 @@ def test_comparison_hands_states_over(
 ) -> None:
     given: list[Any] = []
 
-    def found(tasks: Any, _: int) -> Any:
+    def found(tasks: Any, *_: Any) -> Any:
         given.extend(tasks)
         yield from ((task, row(**task._asdict())) for task, _ in tasks)
 

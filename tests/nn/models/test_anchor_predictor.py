@@ -487,11 +487,23 @@ def test_probabilities(objective: Any, device: torch.device) -> None:
     proba = model.predict_proba(data)
     sums = scatter(proba, data.hyperedge_index[1], 0, 400, 'sum')
     torch.testing.assert_close(sums, torch.ones_like(sums))
-    # By the logits of the anchor's role, whatever those of the others are.
+    # By the probabilities of the anchor's role, or its logits alone.
     with torch.no_grad():
-        power = model(data)[:, int(model.anchor_role)].double().exp()
-    total = scatter(power, data.hyperedge_index[1], 0, 400, 'sum')
-    torch.testing.assert_close(proba, power / total[data.hyperedge_index[1]])
+        logit = model(data).double()
+    role = int(model.anchor_role)
+    scores = {'logit': logit[:, role].exp()}
+    scores['probability'] = (
+        logit.softmax(dim=1)[:, role] if objective == 'role' else scores['logit']
+    )
+    for by, score in scores.items():
+        total = scatter(score, data.hyperedge_index[1], 0, 400, 'sum')
+        torch.testing.assert_close(
+            model.predict_proba(data, by=by),  # type: ignore[arg-type]
+            score / total[data.hyperedge_index[1]],
+        )
+    torch.testing.assert_close(proba, model.predict_proba(data, by='probability'))
+    with pytest.raises(ValueError, match="'by' must be one of"):
+        model.predict_proba(data, by='rank')  # type: ignore[arg-type]
     best = model.predict(data)
     assert best.size() == (400,)
     assert model.predict(data, k=2).size() == (400, 2)

@@ -21,8 +21,13 @@ def slow_encoder(
     return x, hyperedge
 
 
-def test_by_definition(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_by_definition(lambda n: HNHN(3, 4, n, 5), slow_encoder, monkeypatch)
+@pytest.mark.parametrize('exponents', [(0.0, 0.0), (0.5, -1.0)])
+def test_by_definition(
+    exponents: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_by_definition(
+        lambda n: HNHN(3, 4, n, 5, 0.7, False, *exponents), slow_encoder, monkeypatch
+    )
 
 
 def test_parameters() -> None:

@@ -26,6 +26,8 @@ from tgx_anchor.nn.models.paper_baselines import paper_baseline
 
 Objective = Literal['role', 'anchor']
 _OBJECTIVES: tuple[Objective, ...] = ('role', 'anchor')
+Measure = Literal['probability', 'logit']
+_MEASURES: tuple[Measure, ...] = ('probability', 'logit')
 
 
 class AnchorPredictor(AnchorModel):
@@ -40,12 +42,12 @@ class AnchorPredictor(AnchorModel):
         \right] + \mathbf{b},
 
     which learn the roles of all members of the training hyperedges by cross-entropy.
-    The anchor is then the member with the highest logit of the anchor's role, as in
-    the comparison of the *"Identifying Group Anchors in Real-World Group Interactions
-    Under Label Scarcity"* paper. With :obj:`objective="anchor"` there is one logit per
-    incidence, which learns the anchor directly, as a softmax over the members; what
-    the head adds for a hyperedge is the same for all of them, so that of a pair of
-    vectors it is then the node's that counts.
+    The anchor is then the member with the highest probability of the anchor's role, as
+    in the comparison of the *"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity"* paper. With :obj:`objective="anchor"` there is
+    one logit per incidence, which learns the anchor directly, as a softmax over the
+    members; what the head adds for a hyperedge is the same for all of them, so that of
+    a pair of vectors it is then the node's that counts.
 
     The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
     with the encoder.
@@ -255,30 +257,43 @@ class AnchorPredictor(AnchorModel):
 
     # Predicting ##############################################################
 
-    def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The probability that each member is the anchor of its hyperedge: the
-        softmax, over the members, of the logits of the anchor's role, by which the
-        paper ranks them. One pass over the whole hypergraph, without sampling or
-        dropout.
+    def predict_proba(self, data: AnchorData, by: Measure = 'probability') -> Tensor:
+        r"""The probability that each member is the anchor of its hyperedge, in one pass
+        over the whole hypergraph, without sampling or dropout:
+
+        .. math::
+            \frac{\Pr [ \mathrm{role}_{v;e} = \mathrm{anchor} ]}{\sum_{u \in e}
+            \Pr [ \mathrm{role}_{u;e} = \mathrm{anchor} ]}
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
+            by (str, optional): :obj:`"probability"` of the anchor's role, by which the
+                paper picks anchors, or :obj:`"logit"` of it, by which the paper ranks
+                members for MRR and NDCG: a softmax over the members that does not look
+                at the other roles. Both are the same with
+                :obj:`objective="anchor"`. (default: :obj:`"probability"`)
 
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
+        if by not in _MEASURES:
+            raise ValueError(f"'by' must be one of {list(_MEASURES)} (got {by!r})")
         modes = [(module, module.training) for module in self.modules()]
         self.eval()
         try:
             with torch.no_grad():
-                logit = self(data)
+                # Twice as precise, so that members far behind do not tie.
+                logit = self(data).double()
         finally:
             for module, mode in modes:
                 module.training = mode
-        hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
-        # Twice as precise, so that members far behind the first one do not tie.
-        score = logit[:, int(self.anchor_role)].double()
-        return softmax(score, hyperedge, num_nodes=size)
+        if by == 'probability' and self.objective == 'role':
+            logit = logit.log_softmax(dim=1)
+        return softmax(
+            logit[:, int(self.anchor_role)],
+            data.hyperedge_index[1],
+            num_nodes=data.num_hyperedges,
+        )
 
     # Files ###################################################################
 

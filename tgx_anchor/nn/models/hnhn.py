@@ -26,6 +26,10 @@ class HNHN(HypergraphEncoder):
             mini-batch is multiplied by their degree over the number of incidences that
             they drew. The published models leave sums smaller than they are in the
             whole, in which they are tested. (default: :obj:`False`)
+        node_exponent (float, optional): The exponent of the degrees of nodes, by which
+            hyperedges weigh their members. (default: :obj:`0.0`)
+        hyperedge_exponent (float, optional): The exponent of the sizes of hyperedges,
+            by which nodes weigh them. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -36,13 +40,18 @@ class HNHN(HypergraphEncoder):
         out_channels: int | None = None,
         dropout: float = 0.7,
         rescale: bool = False,
+        node_exponent: float = 0.0,
+        hyperedge_exponent: float = 0.0,
     ) -> None:
         super().__init__(
             in_channels, hidden_channels, num_layers, out_channels, dropout
         )
         self.rescale = rescale
+        self.node_exponent = node_exponent
+        self.hyperedge_exponent = hyperedge_exponent
+        options = rescale, node_exponent, hyperedge_exponent
         for width, next_width in pairwise(self.channel_list):
-            self.convs.append(HNHNConv(width, next_width, rescale))
+            self.convs.append(HNHNConv(width, next_width, *options))
 
     def forward(
         self,
