@@ -8,7 +8,8 @@ import torch
 
 from tests.benchmarks.scripts import load_script
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
-from tgx_anchor.nn import AnchorModel, AnchorPredictor
+from tgx_anchor.nn import AnchorModel
+from tgx_anchor.nn.models.anchor_predictor_training import represent
 
 
 def short_model(method: str, setting: str) -> AnchorModel:
@@ -52,6 +53,28 @@ def test_habits_are_repeatable(script: ModuleType, root: str, habit: str) -> Non
     assert (found[0][habit] == ours['ours']) == (habit == 'stale')
 
 
+def test_stale_looks(script: ModuleType, root: str) -> None:
+    stale, ours = (
+        script.train('planted', 'HCHA', habit, 0, root, None)
+        for habit in ('stale', 'ours')
+    )
+    # The same steps, seen one step late and through dropout.
+    losses = [[record['loss'] for record in each.history] for each in (stale, ours)]
+    assert losses[0] == pytest.approx(losses[1])
+    clean = represent(stale.encoder.eval(), stale.data, stale.table)
+    assert stale.seen.size() == clean.size()
+    assert not torch.allclose(stale.seen, clean)
+    # What was seen decides.
+    row = stale.val_mask[stale.data.hyperedge_index[1]]
+    for role in (0, 1):
+        with torch.no_grad():
+            stale.head.weight.zero_()[role].fill_(1.0)
+            stale.head.bias.zero_()
+        stale.seen = torch.ones_like(stale.seen)
+        share = float((stale.role[row] == role).double().mean())
+        assert stale._val_accuracy() == pytest.approx(share)
+
+
 def test_best_rate(
     script: ModuleType, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,12 +85,10 @@ def test_best_rate(
     assert found[0] == round(training.model.score(data, data.test_mask), 6)
 
 
-def test_nodes_outside_a_batch_see_nothing(script: ModuleType) -> None:
-    model = new_model('CoNHD-U', 'qaBI')
-    assert isinstance(model, AnchorPredictor)
-    assert model.encoder.num_hops == 2
-    near = script.NearCoNHD(44, 128, 2)
-    assert (near.num_hops, near.num_layers) == (1, 2)
+def test_without_ranks(script: ModuleType, root: str) -> None:
+    training = script.train('planted', 'CoNHD-U', 'unranked', 0, root, None)
+    assert not training.model.encoder.use_rank
+    assert len(training.history) == 5
 
 
 def test_goes_on(

@@ -9,6 +9,7 @@ import pytest
 from tgx_anchor import __version__
 from tgx_anchor.cli import main
 from tgx_anchor.datasets import CATALOG
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 
 
 def run(
@@ -41,8 +42,48 @@ def test_demo_ranks_the_heuristics(
         for cells in (line.split('│') for line in out.splitlines())
         if len(cells) == 8
     }
+    learners = ['HGNN', 'HNHN', 'HAT', 'AnchorRadar']
+    assert list(accuracy) == ['RandomHeuristic', 'DegreeHeuristic', *learners]
     assert accuracy['DegreeHeuristic'] > accuracy['RandomHeuristic'] + 5
     assert '900 groups' in out
+
+
+def test_demo_stops_when_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    epoch = PredictorTraining._train_epoch
+
+    def stopped(self: PredictorTraining) -> float:
+        if self.epoch == 1:
+            raise KeyboardInterrupt
+        return epoch(self)
+
+    monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
+    words = ('demo', '--num-nodes', '200', '--num-hyperedges', '500')
+    with pytest.warns(UserWarning, match='interrupted'):
+        code, out, _ = run(*words, monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 130
+    assert 'HGNN' not in out
+
+
+def test_benchmark_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'rows.csv'
+    words = ('benchmark', '--out', str(path), '--root', str(tmp_path), '--methods')
+    code, out, _ = run(*words, 'Degree', monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 0
+    assert 'planted Degree split 0: ' in out
+    first = path.read_text(encoding='utf-8')
+    code, out, _ = run(*words, 'Random, Degree', monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 0
+    assert path.read_text(encoding='utf-8').startswith(first)
+    assert 'planted Random split 0: ' in out
+    assert 'planted Degree split 0: ' not in out
+    table = [line for line in out.splitlines() if line.startswith('│ ')]
+    assert len([line for line in table if 'Degree' in line]) == 3
+    for suffix in ('.md', '.tex'):
+        assert 'Random' in path.with_suffix(suffix).read_text(encoding='utf-8')
 
 
 def test_demo_is_repeatable(
@@ -95,6 +136,13 @@ def test_datasets_lists_all_thirteen_with_their_place(
         (['demo', '--train', '2'], "'train' must lie in [0, 1] (got 2.0)"),
         (['demo', '--num-nodes', 'many'], '--num-nodes'),
         (['demo', '--bogus'], '--bogus'),
+        (['demo', '--seed', '-1'], '--seed'),
+        (['benchmark', '--datasets', 'coDB'], 'coDB'),
+        (['benchmark', '--methods', 'HGCN'], 'HGCN'),
+        (['benchmark', '--datasets', ','], "','"),
+        (['benchmark', '--splits', '0'], "'num_splits' must be positive (got 0)"),
+        (['benchmark', '--out', 'table.md'], "'table.md' must end in '.csv'"),
+        (['benchmark', '--reference', 'nowhere'], "'nowhere' must be a folder"),
         (['bogus'], 'bogus'),
     ],
 )
@@ -139,7 +187,7 @@ def test_missing_extra_says_how_to_get_it(package: str) -> None:
 def test_help_shows_an_example(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for command in ('demo', 'datasets'):
+    for command in ('demo', 'datasets', 'benchmark'):
         code, out, _ = run(command, '--help', monkeypatch=monkeypatch, capsys=capsys)
         assert code == 0
         assert 'Example:' in out

@@ -97,6 +97,9 @@ def test_headline() -> None:
     # Who stopped early was not faster.
     short = [replace(each, num_epochs=5 * (each.method == 'HNN')) for each in rows()]
     assert headline(short).time == pytest.approx(15)
+    # A limited run is as light as a whole one.
+    light = [replace(each, num_epochs=5 * (each.method == 'HGNN')) for each in rows()]
+    assert headline(light).parameters == pytest.approx(30)
     assert 'epochs' not in headline_text(headline(rows()))
     all_short = [replace(each, num_epochs=5) for each in rows()]
     assert headline(all_short).time == pytest.approx(4)

@@ -69,10 +69,25 @@ def test_file(tmp_path: Path) -> None:
         assert again.rows == (rows if whole else rows[:2]), cut
         again.add(rows[2])
         assert ComparisonFile(path).rows[-1] == rows[2]
+    # Nothing but a last line is given up, and what was measured twice counts once.
+    path.write_bytes(content.replace(b',0,0,0.5,', b',0,0.0,0.5,'))
+    with one_line_error(str(path), 'line 2'):
+        ComparisonFile(path)
+    path.write_bytes(content)
+    twice = row(accuracy=0.75)
+    ComparisonFile(path).add(twice)
+    assert ComparisonFile(path).rows == [twice, *rows[1:]]
     path.write_text('other,columns\n1,2\n', encoding='utf-8')
     with one_line_error(str(path), 'setting,method'):
         ComparisonFile(path)
     assert path.read_text(encoding='utf-8') == 'other,columns\n1,2\n'
+
+
+@pytest.mark.parametrize('name', ['rows.md', 'rows.tex', 'rows.png', 'rows'])
+def test_file_has_no_name_of_a_report(name: str, tmp_path: Path) -> None:
+    with one_line_error(name, "'.csv'"):
+        compare(['planted'], ['Degree'], path=tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(
@@ -94,9 +109,10 @@ def test_anchors_by_probability_ranks_by_logit(tmp_path: Path) -> None:
     model: Any = new_model('HNN', 'planted', 5)
     data = one_split(prepare(load_setting('planted'), model, cache), 0)
     model.fit(data)
+    scores = {'probability': model.predict_proba(data), 'logit': model.rank_score(data)}
     judged = {
-        by: AnchorEvaluator().eval(model.predict_proba(data, by), data, data.test_mask)
-        for by in ('probability', 'logit')
+        by: AnchorEvaluator().eval(score, data, data.test_mask)
+        for by, score in scores.items()
     }
     for name in ('accuracy', 'mrr', 'ndcg'):
         assert judged['probability'][name] != judged['logit'][name]

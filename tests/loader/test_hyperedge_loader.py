@@ -1,7 +1,9 @@
 import pickle
 from collections import Counter
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,6 +16,19 @@ from torch_geometric.utils import scatter
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
 from tgx_anchor.loader import HyperedgeLoader
+from tgx_anchor.nn import (
+    HAT,
+    HCHA,
+    HGNN,
+    HNHN,
+    HNN,
+    AllSetTransformer,
+    CoNHD,
+    HypergraphSetTransformer,
+    UniGCN,
+    WHATsNet,
+)
+from tgx_anchor.nn.models.anchor_predictor_training import represent
 
 
 def random_data(num_nodes: int = 30, num_hyperedges: int = 60) -> AnchorData:
@@ -397,3 +412,40 @@ def test_repr() -> None:
         'HyperedgeLoader(AnchorData(num_nodes=4, num_hyperedges=3, num_incidences=6), '
         'num_neighbors=[2, 2], batch_size=5)'
     )
+
+
+# All encoders ####################################################################
+
+
+@pytest.mark.parametrize('num_layers', [1, 2])
+@pytest.mark.parametrize(
+    'make',
+    [
+        *(HGNN, HNHN, HCHA, HAT, UniGCN, HNN, AllSetTransformer),
+        *(HypergraphSetTransformer, WHATsNet, CoNHD, partial(CoNHD, operator='isab')),
+    ],
+)
+def test_batches_without_sampling_equal_the_whole(make: Any, num_layers: int) -> None:
+    # A long path, whose ends do not see each other, repeated members and singletons.
+    groups = [[v, v + 1, *([v] if v % 4 == 0 else [])] for v in range(30)]
+    data: Any = to_data([*groups, [3], [7], [3, 4]], 31)
+    generator = torch.Generator().manual_seed(0)
+    data.incidence_rank = torch.rand(data.num_incidences, 4, generator=generator)
+    x = torch.randn(31, 3, generator=generator, dtype=torch.double)
+    torch.manual_seed(0)
+    model = make(3, 128, num_layers).double().eval()
+    expected = represent(model, data, x)
+    loader = HyperedgeLoader(data, -1, model.num_hops, batch_size=2, shuffle=True)
+    smallest = data.num_hyperedges
+    for batch in loader:
+        smallest = min(smallest, batch.num_hyperedges)
+        row = (batch.hyperedge_index[1] < batch.num_targets).nonzero().view(-1)
+        number = int(batch.num_targets)
+        out = represent(model, batch, x[batch.node_origin], row, number)
+        torch.testing.assert_close(out, expected[batch.incidence_origin[row]])
+    assert smallest < data.num_hyperedges
+
+
+def test_numbers_of_numpy() -> None:
+    data = to_data([[0, 1], [1, 2]], 3)
+    assert HyperedgeLoader(data, np.int64(3), 2).num_neighbors == [3, 3]  # type: ignore[arg-type]

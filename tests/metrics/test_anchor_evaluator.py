@@ -401,6 +401,22 @@ def test_bad_input(
         getattr(AnchorEvaluator(), method)(score, data, mask)
 
 
+def test_ranks_by_another_score() -> None:
+    index = torch.tensor([[0, 1, 2, 0, 1], [0, 0, 0, 1, 1]])
+    y = torch.tensor([True, False, False, False, True])
+    data = AnchorData(index, 3, 2, y=y)
+    score = torch.tensor([3.0, 2.0, 1.0, 2.0, 1.0])
+    ranks = torch.tensor([1.0, 2.0, 3.0, 1.0, 2.0])
+    evaluator = AnchorEvaluator(hits_at=[2])
+    found = evaluator.eval(score, data, rank_score=ranks)
+    assert found['accuracy'] == 0.5
+    assert found['mrr'] == pytest.approx((1 / 3 + 1) / 2)
+    assert found['hits@2'] == 0.5
+    assert evaluator.eval(score, data, rank_score=score) == evaluator.eval(score, data)
+    with one_line_error("'score'", '5'):
+        evaluator.eval(score, data, rank_score=ranks[1:])
+
+
 def test_nothing_known() -> None:
     data = to_data([[0, 1]], 2)
     with one_line_error("'y'", "'data'"):

@@ -51,6 +51,7 @@ def benchmark(
     Example: tgx-anchor benchmark --datasets emER,qaBI --methods AnchorRadar,HGNN,Degree
     """
     console = Console()
+    paper = PaperFigures(reference)
     compare(
         _names(datasets),
         _names(methods),
@@ -71,7 +72,6 @@ def benchmark(
     )
     # All that the file holds: a table grows with every run.
     rows = ComparisonFile(out).rows
-    paper = PaperFigures(reference)
     for metric in _SHOWN:
         header, *lines = make_table(summarise(rows, metric, paper), metric, 'rich')
         table = Table(title=METRICS[metric])

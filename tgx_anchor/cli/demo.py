@@ -39,7 +39,7 @@ def demo(
     num_nodes: int = typer.Option(1000, help='How many people to plant.'),
     num_hyperedges: int = typer.Option(10000, help='How many groups they form.'),
     train: float = typer.Option(0.075, help='The share of groups with a known anchor.'),
-    seed: int = typer.Option(0, help='Decides all random draws.'),
+    seed: int = typer.Option(0, min=0, help='Decides all random draws.'),
 ) -> None:
     """Plant groups with known anchors, hide most of them, and find them again.
 
@@ -83,9 +83,12 @@ def demo(
             start = time.perf_counter()
             given = walked if isinstance(model, AnchorPredictor) else data
             model.fit(given)
+            if isinstance(model, AnchorPredictor) and model.interrupted:
+                raise KeyboardInterrupt
             score = model.predict_proba(given)
             seconds = time.perf_counter() - start
-            result = AnchorEvaluator().eval(score, data, data.test_mask)
+            ranks = model.rank_score(given)
+            result = AnchorEvaluator().eval(score, data, data.test_mask, ranks)
             table.add_row(
                 name,
                 *(f'{100 * result[key]:.1f}' for key in ('accuracy', 'mrr', 'ndcg')),

@@ -19,6 +19,10 @@ class PaperFigures:
     def __init__(self, folder: str | Path | None = None) -> None:
         if folder is None and 'TGX_ANCHOR_MIRROR' in os.environ:
             folder = Path(os.environ['TGX_ANCHOR_MIRROR']).parent / 'reference'
+        elif folder is not None and not Path(folder).is_dir():
+            raise ValueError(
+                f"'{folder}' must be a folder with the paper's tables (got none)"
+            )
         self.folder = None if folder is None else Path(folder)
 
     def cell(self, table: str, method: str, setting: str) -> str:

@@ -85,10 +85,10 @@ class ComparisonRow:
         split (int): The number of the random split.
         num_epochs (int): The number of epochs asked for; zero for the published one.
         accuracy (float): The accuracy on the test hyperedges.
-        mrr (float): The mean reciprocal rank; of an :class:`AnchorPredictor` by logits,
-            as in the paper.
+        mrr (float): The mean reciprocal rank, by :meth:`AnchorModel.rank_score`.
         ndcg (float): The normalised discounted cumulative gain, likewise.
-        train_seconds (float): The seconds of fitting.
+        train_seconds (float): The seconds of fitting; of an :class:`AnchorPredictor`,
+            those of its epochs, with their looks at validation hyperedges.
         predict_seconds (float): The seconds of predicting.
         num_parameters (int): The number of learnable parameters.
         peak_memory (float): The most memory that the process held while fitting and
@@ -425,12 +425,8 @@ def measure(
     start = time.perf_counter()
     score = model.predict_proba(data)
     predict_seconds = time.perf_counter() - start
-    judge = AnchorEvaluator()
-    result = judge.eval(score, data, data.test_mask)
-    if isinstance(model, AnchorPredictor):
-        # The paper picks the anchors of baselines by probability, but ranks by logit.
-        ranked = judge.eval(model.predict_proba(data, 'logit'), data, data.test_mask)
-        result = {**ranked, 'accuracy': result['accuracy']}
+    ranks = model.rank_score(data)
+    result = AnchorEvaluator().eval(score, data, data.test_mask, ranks)
     return ComparisonRow(
         setting=task.setting,
         method=task.method,
@@ -536,13 +532,16 @@ class ComparisonFile:
         self.rows: list[ComparisonRow] = []
         if self.path is None:
             return
+        if self.path.suffix.lower() != '.csv':
+            # Tables and plots go to files of the same name with other endings.
+            raise ValueError(f"'{path}' must end in '.csv' (got {self.path.suffix!r})")
         header = ','.join(field.name for field in fields(ComparisonRow))
         text = ''
         if self.path.exists():
             text = self.path.read_text(encoding='utf-8')
         if text and text.partition('\n')[0] != header:
             raise ValueError(f"'{path}' must have the columns {header} (got others)")
-        self.rows = _parse(text)
+        self.rows = _parse(text, self.path)
         whole = _text(self.rows)
         if f'{header}\n{whole}' != text:
             # New, or with a line that was cut off.
@@ -569,15 +568,21 @@ def _text(rows: Iterable[ComparisonRow]) -> str:
     return out.getvalue()
 
 
-def _parse(text: str) -> list[ComparisonRow]:
-    rows = map(_parse_line, csv.DictReader(io.StringIO(text)))
-    return [row for row in rows if row is not None]
-
-
-def _parse_line(line: dict[str, str]) -> ComparisonRow | None:
+def _parse(text: str, path: Path) -> list[ComparisonRow]:
     kinds = get_type_hints(ComparisonRow)
-    try:
-        return ComparisonRow(**{k: kind(line[k]) for k, kind in kinds.items()})
-    except (KeyError, TypeError, ValueError):
-        # A line that was cut off: it is measured again.
-        return None
+    reader = csv.DictReader(io.StringIO(text))
+    # What was measured twice counts once.
+    found: dict[tuple[Task, int], ComparisonRow] = {}
+    for line in reader:
+        try:
+            row = ComparisonRow(**{k: kind(line[k]) for k, kind in kinds.items()})
+        except (KeyError, TypeError, ValueError):
+            if reader.line_num > text.count('\n'):
+                # The last line was cut off: it is measured again.
+                break
+            raise ValueError(
+                f"'{path}' must hold a measurement in each line "
+                f'(got something else in line {reader.line_num})'
+            ) from None
+        found[row.task, row.num_epochs] = row
+    return list(found.values())

@@ -150,7 +150,7 @@ class HyperedgeLoader(DataLoader[Key]):
 
 
 def _hops(num_neighbors: int | Sequence[int], num_layers: int | None) -> list[int]:
-    if isinstance(num_neighbors, int):
+    if not isinstance(num_neighbors, Iterable):
         if num_layers is None or num_layers < 1:
             raise ValueError(
                 f"'num_layers' must be positive where 'num_neighbors' is one number "

@@ -93,7 +93,11 @@ class AnchorEvaluator:
         return [*names, 'chance'] if self.chance else names
 
     def eval(
-        self, score: Tensor, data: AnchorData, mask: Tensor | None = None
+        self,
+        score: Tensor,
+        data: AnchorData,
+        mask: Tensor | None = None,
+        rank_score: Tensor | None = None,
     ) -> dict[str, float]:
         r"""The mean of each figure over the hyperedges in :obj:`mask`.
 
@@ -102,12 +106,18 @@ class AnchorEvaluator:
             data (AnchorData): The hypergraph with its anchors.
             mask (torch.Tensor, optional): The hyperedges to average over.
                 (default: :obj:`None`)
+            rank_score (torch.Tensor, optional): If given, all figures but
+                :obj:`accuracy` go by this score of each incidence
+                (:meth:`AnchorModel.rank_score`). (default: :obj:`None`)
 
         Shapes:
-            - **score:** :math:`(P)`
+            - **score, rank_score:** :math:`(P)`
             - **mask:** :math:`(M)`
         """
         figures = self.per_hyperedge(score, data, mask)
+        if rank_score is not None:
+            ranked = self.per_hyperedge(rank_score, data, mask)
+            figures = {**ranked, 'accuracy': figures['accuracy']}
         return {
             **{name: float(value.mean()) for name, value in figures.items()},
             'num_hyperedges': figures['accuracy'].numel(),

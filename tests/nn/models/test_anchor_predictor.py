@@ -223,13 +223,38 @@ def test_groups_of_parameters() -> None:
 def test_roles() -> None:
     data = planted()
     # Planted anchors have role 0; a third role makes three outputs.
-    data.role = data.role + 2 * (data.role == 1) * (torch.arange(len(data.role)) % 2)
-    model = quick(num_epochs=1).fit(data)
+    data.role = data.role + (data.role == 1) * (torch.arange(len(data.role)) % 2)
+    model = quick(num_epochs=2).fit(data)
     assert int(model.anchor_role) == 0
-    assert model(data).size() == (data.num_incidences, 4)
+    assert model(data).size() == (data.num_incidences, 3)
     assert quick(num_epochs=1, num_roles=9).fit(data)(data).size(1) == 9
-    with one_line_error("'num_roles'", '4', '2'):
+    with one_line_error("'num_roles'", '3', '2'):
         quick(num_roles=2).fit(data)
+    # Whatever their numbers are.
+    data.role = torch.tensor([10**12, 7, 10**9])[data.role]
+    other = quick(num_epochs=2).fit(data)
+    assert int(other.anchor_role) == 2
+    assert other(data).size(1) == 3
+    data.role = torch.where(data.role == 10**12, 10**10, data.role)
+    assert same_state(quick(num_epochs=2).fit(data), other)
+
+
+def test_roles_that_are_not_learnt_are_never_right() -> None:
+    data = planted()
+    row = data.val_mask[data.hyperedge_index[1]]
+    # Of the validation groups only: nothing is asked of roles that are not known.
+    other = (data.role == 1) & row
+    all_right = {}
+    for role in (5, -1):
+        given = data.clone()
+        given.role[other] = role
+        model = quick(num_epochs=2).fit(given)
+        right = model.eval()(data)[row].argmax(1) == given.role[row]
+        known = given.role[row] >= 0
+        all_right[role] = float(right[known].double().mean())
+        assert model.history[-1]['val_accuracy'] == pytest.approx(all_right[role])
+        assert model(data).size(1) == 2
+    assert all_right[5] < all_right[-1]
 
 
 def test_roles_that_do_not_tell_the_anchor() -> None:
@@ -241,6 +266,9 @@ def test_roles_that_do_not_tell_the_anchor() -> None:
         model = quick(num_epochs=2).fit(data)
         assert int(model.anchor_role) == 1
         assert same_state(model, expected)
+    assert quick(num_epochs=1, num_roles=5).fit(data)(data).size(1) == 5
+    with one_line_error("'num_roles'", '2', '1'):
+        quick(num_roles=1).fit(data)
     for bad in (data['y'].float(), data['y'].long().unsqueeze(1)):
         data.role = bad
         with one_line_error("'role'", 'integer'):
@@ -340,6 +368,48 @@ def test_encoder_is_given_what_it_names() -> None:
         represent(encoder, data, data['x'])
 
 
+class Wants(Asks):
+    """Cannot do without the sizes of everything."""
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        hyperedge_index: Tensor,
+        node_degree: Tensor,
+        hyperedge_size: Tensor,
+        **_: Any,
+    ) -> Tensor:
+        self.seen = node_degree, hyperedge_size
+        out: Tensor = self.lin(x)[hyperedge_index[0]]
+        return out
+
+
+class WantsMore(Asks):
+    """Cannot do without an attribute."""
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, hyperedge_index: Tensor, incidence_attr: Tensor
+    ) -> Tensor:
+        return x[hyperedge_index[0]] + incidence_attr
+
+
+@pytest.mark.parametrize('batch_size', [64, None])
+def test_encoder_that_asks_for_sizes(batch_size: int | None) -> None:
+    data = planted()
+    encoder = Wants()
+    represent(encoder, data, data['x'])
+    node, hyperedge = data.hyperedge_index
+    degree, size = encoder.seen
+    assert degree.tolist() == torch.bincount(node, minlength=80).tolist()
+    assert size.tolist() == torch.bincount(hyperedge, minlength=400).tolist()
+    quick(encoder=encoder, batch_size=batch_size, num_epochs=1).fit(data)
+
+
+def test_encoder_that_asks_for_what_is_not_there() -> None:
+    with one_line_error("'data'", "'incidence_attr'"):
+        quick(encoder=WantsMore(), num_epochs=1).fit(planted())
+
+
 def test_order_of_the_joined_vectors() -> None:
     data = planted()
     torch.manual_seed(0)
@@ -422,6 +492,49 @@ def test_checkpoint(
             quick(**options).fit(data, checkpoint=path)
 
 
+def test_longer_training_goes_on_as_if_it_had_been_asked_for(tmp_path: Path) -> None:
+    # The shorter one looks at its end, too, which the longer one does not.
+    data, path = planted(), tmp_path / 'checkpoint'
+    quick(num_epochs=3).fit(data, checkpoint=path)
+    longer = quick(num_epochs=6).fit(data, checkpoint=path)
+    whole = quick(num_epochs=6).fit(data)
+    assert same_state(longer, whole)
+    looks = [
+        [record['epoch'] for record in model.history if 'val_accuracy' in record]
+        for model in (longer, whole)
+    ]
+    assert looks == [[2, 4, 6], [2, 4, 6]]
+
+
+def test_checkpoint_knows_what_the_encoder_reads(tmp_path: Path) -> None:
+    data, path = planted(), tmp_path / 'checkpoint'
+    data.incidence_extra = torch.zeros(data.num_incidences)
+    options: dict[str, Any] = {'encoder': Incidence(), 'batch_size': None}
+    quick(**options).fit(data, checkpoint=path)
+    data.incidence_extra = torch.ones(data.num_incidences)
+    with one_line_error(str(path), 'same'):
+        quick(**options).fit(data, checkpoint=path)
+
+
+def test_checkpoint_knows_encoders_of_the_user(tmp_path: Path) -> None:
+    data, path = planted(), tmp_path / 'checkpoint'
+    torch.manual_seed(0)
+    quick(encoder=Mean(5), num_epochs=2).fit(data, checkpoint=path)
+    for width in (5, 4):
+        with one_line_error(str(path), 'same'):
+            quick(encoder=Mean(width), num_epochs=2).fit(data, checkpoint=path)
+
+
+def test_divergence_is_told() -> None:
+    data = planted()
+    model = quick().fit(data)
+    before = model.predict_proba(data)
+    model.lr = 1e30
+    with one_line_error("'lr'", '1e+30', 'nan'):
+        model.fit(data)
+    assert torch.equal(model.predict_proba(data), before)
+
+
 def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted()
     epoch = PredictorTraining._train_epoch
@@ -435,9 +548,13 @@ def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
     found = iter([0.1, 0.2])
     monkeypatch.setattr(PredictorTraining, '_val_accuracy', lambda _: next(found))
-    model = quick(num_epochs=50).fit(data)
+    with pytest.warns(UserWarning, match='after 5 of 50 epochs'):
+        model = quick(num_epochs=50).fit(data)
+    assert model.interrupted
     assert len(model.history) == 5
     assert same_state(model, expected)
+    monkeypatch.undo()
+    assert not model.fit(data).interrupted
 
 
 def test_interrupted_before_anything_was_learnt(
@@ -474,7 +591,10 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     quick().fit(planted(), progress=True)
     text = capsys.readouterr().err
     assert 'HGNN' in text
-    assert 'val_accuracy' in text
+    # From the first look on, it is there to the end.
+    seen = ['val_accuracy' in line for line in text.split('\r') if 'epoch=' in line]
+    assert True in seen
+    assert all(seen[seen.index(True) :])
 
 
 # Predicting ######################################################################
@@ -487,23 +607,14 @@ def test_probabilities(objective: Any, device: torch.device) -> None:
     proba = model.predict_proba(data)
     sums = scatter(proba, data.hyperedge_index[1], 0, 400, 'sum')
     torch.testing.assert_close(sums, torch.ones_like(sums))
-    # By the probabilities of the anchor's role, or its logits alone.
+    # By the probabilities of the anchor's role; ranks by its logits alone.
     with torch.no_grad():
         logit = model(data).double()
     role = int(model.anchor_role)
-    scores = {'logit': logit[:, role].exp()}
-    scores['probability'] = (
-        logit.softmax(dim=1)[:, role] if objective == 'role' else scores['logit']
-    )
-    for by, score in scores.items():
-        total = scatter(score, data.hyperedge_index[1], 0, 400, 'sum')
-        torch.testing.assert_close(
-            model.predict_proba(data, by=by),  # type: ignore[arg-type]
-            score / total[data.hyperedge_index[1]],
-        )
-    torch.testing.assert_close(proba, model.predict_proba(data, by='probability'))
-    with pytest.raises(ValueError, match="'by' must be one of"):
-        model.predict_proba(data, by='rank')  # type: ignore[arg-type]
+    score = (logit.softmax(1) if objective == 'role' else logit.exp())[:, role]
+    total = scatter(score, data.hyperedge_index[1], 0, 400, 'sum')
+    torch.testing.assert_close(proba, score / total[data.hyperedge_index[1]])
+    torch.testing.assert_close(model.rank_score(data).double(), logit[:, role])
     best = model.predict(data)
     assert best.size() == (400,)
     assert model.predict(data, k=2).size() == (400, 2)
@@ -633,3 +744,6 @@ def test_from_paper() -> None:
     assert (model.lr, model.batch_size, model.num_neighbors) == (0.01, 64, -1)
     assert model.seed == 4
     assert repr(model.encoder) == 'UniGCN(48, 128, num_layers=2)'
+    for method, setting in (('HGNN', 'qaBI_first'), ('HGNN', 'qaXX'), ('HGCN', 'qaBI')):
+        with one_line_error(repr(setting if method == 'HGNN' else method)):
+            AnchorPredictor.from_paper(method, setting)

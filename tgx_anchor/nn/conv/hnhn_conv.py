@@ -29,7 +29,9 @@ class HNHNConv(torch.nn.Module):
     .. note::
         A node that receives from some of its hyperedges only divides by what the sum
         of :math:`|e|^b` would be if the others were like these on average: by its
-        degree, if :math:`b = 0`.
+        degree, if :math:`b = 0`. The public implementation divides by sums to which it
+        adds the weight of the last node or hyperedge, not of each one's own, and is
+        right with exponents of zero only.
 
     Args:
         in_channels (int): The number of features of a node.

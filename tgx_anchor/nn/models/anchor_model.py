@@ -61,6 +61,18 @@ class AnchorModel(torch.nn.Module, ABC):
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
 
+    def rank_score(self, data: AnchorData) -> Tensor:
+        r"""What the members of a hyperedge are ranked by where all their places count,
+        as in MRR and NDCG: :meth:`predict_proba`, unless a model says otherwise.
+
+        Args:
+            data (AnchorData): The hypergraph.
+
+        Shapes:
+            - **output:** :math:`(P)`
+        """
+        return self.predict_proba(data)
+
     def predict(self, data: AnchorData, k: int = 1) -> Tensor:
         r"""The most likely anchors of each hyperedge. Ties are drawn with
         :obj:`seed`.

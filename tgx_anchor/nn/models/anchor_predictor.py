@@ -3,6 +3,7 @@
 import copy
 import inspect
 import math
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.models.anchor_model import AnchorModel, check_data, fingerprint
 from tgx_anchor.nn.models.anchor_predictor_training import (
     PredictorTraining,
+    log_proba,
     node_features,
     represent,
 )
@@ -26,8 +28,6 @@ from tgx_anchor.nn.models.paper_baselines import paper_baseline
 
 Objective = Literal['role', 'anchor']
 _OBJECTIVES: tuple[Objective, ...] = ('role', 'anchor')
-Measure = Literal['probability', 'logit']
-_MEASURES: tuple[Measure, ...] = ('probability', 'logit')
 
 
 class AnchorPredictor(AnchorModel):
@@ -78,18 +78,22 @@ class AnchorPredictor(AnchorModel):
             there; if it has :meth:`parameter_groups`, the optimiser
             takes these instead of all its parameters alike.
         num_roles (int, optional): The number of roles, as many as there are in the
-            data if :obj:`None`. (default: :obj:`None`)
+            hyperedges to learn from if :obj:`None`. They may be any numbers: the
+            smallest one is the first. (default: :obj:`None`)
         objective (str, optional): Whether to learn the :obj:`"role"` of all members, or
             the :obj:`"anchor"` only. Roles that do not tell the anchor count as two,
             that of anchors and that of others. (default: :obj:`"role"`)
-        lr (float, optional): The learning rate. (default: :obj:`0.001`)
+        lr (float, optional): The learning rate, of all that the encoder's
+            :meth:`parameter_groups` give no rate of their own, as those of
+            :class:`UniGCN` do. (default: :obj:`0.001`)
         batch_size (int, optional): The number of hyperedges in a mini-batch, or
             :obj:`None` for one step per epoch on the whole hypergraph.
             (default: :obj:`64`)
         num_neighbors (int, optional): From how many of its hyperedges a node receives
             in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
         num_epochs (int, optional): The largest number of epochs. (default: :obj:`100`)
-        weight_decay (float, optional): The weight decay. (default: :obj:`0.0`)
+        weight_decay (float, optional): The weight decay, likewise.
+            (default: :obj:`0.0`)
         eps (float, optional): The :math:`\epsilon` of Adam. (default: :obj:`1e-8`)
         gamma (float, optional): The learning rate shrinks by this factor in every
             epoch. (default: :obj:`0.99`)
@@ -171,6 +175,7 @@ class AnchorPredictor(AnchorModel):
         self.eval_every = eval_every
         self.patience = patience
         self.history: list[dict[str, float]] = []
+        self.interrupted = False
         self.register_module('head', None)
         self.register_parameter('table', None)
         self.register_buffer('fitted_on', torch.full((4,), -1))
@@ -225,7 +230,8 @@ class AnchorPredictor(AnchorModel):
         of the best epoch on it is kept, and training stops when it has been the best
         for long. If anything is wrong with the data, the model stays as it was.
 
-        Interrupted from the keyboard, training ends with the best state so far.
+        Interrupted from the keyboard, training ends with the best state so far, a
+        warning, and :obj:`interrupted` set.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -242,22 +248,32 @@ class AnchorPredictor(AnchorModel):
             desc=type(self.encoder).__name__,
             disable=not progress,
         )
+        self.interrupted = False
+        shown: dict[str, float] = {}
         with bar:
             try:
                 for record in training.run():
+                    # What was found at the last look stays in sight.
+                    shown.update(record)
                     bar.update()
-                    bar.set_postfix(record)
+                    bar.set_postfix(shown)
             except KeyboardInterrupt:
                 if training.epoch == 0:
                     raise
-                # The best state so far is what the user waited for.
-                bar.set_description(f'{type(self.encoder).__name__} (interrupted)')
+                self.interrupted = True
         training.finish()
+        if self.interrupted:
+            # The best state so far is what the user waited for.
+            warnings.warn(
+                f"'fit' was interrupted after {training.epoch} of {self.num_epochs} "
+                f'epochs; the best state so far is kept',
+                stacklevel=2,
+            )
         return self
 
     # Predicting ##############################################################
 
-    def predict_proba(self, data: AnchorData, by: Measure = 'probability') -> Tensor:
+    def predict_proba(self, data: AnchorData) -> Tensor:
         r"""The probability that each member is the anchor of its hyperedge, in one pass
         over the whole hypergraph, without sampling or dropout:
 
@@ -267,33 +283,39 @@ class AnchorPredictor(AnchorModel):
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
-            by (str, optional): :obj:`"probability"` of the anchor's role, by which the
-                paper picks anchors, or :obj:`"logit"` of it, by which the paper ranks
-                members for MRR and NDCG: a softmax over the members that does not look
-                at the other roles. Both are the same with
-                :obj:`objective="anchor"`. (default: :obj:`"probability"`)
 
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
-        if by not in _MEASURES:
-            raise ValueError(f"'by' must be one of {list(_MEASURES)} (got {by!r})")
+        return softmax(
+            log_proba(self._logits(data), int(self.anchor_role)),
+            data.hyperedge_index[1],
+            num_nodes=data.num_hyperedges,
+        )
+
+    def rank_score(self, data: AnchorData) -> Tensor:
+        r"""The logit of the anchor's role, which does not look at those of the other
+        roles: the paper picks the anchors of baselines by probability, but ranks
+        members by logit for MRR and NDCG.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+
+        Shapes:
+            - **output:** :math:`(P)`
+        """
+        return self._logits(data)[:, int(self.anchor_role)]
+
+    def _logits(self, data: AnchorData) -> Tensor:
         modes = [(module, module.training) for module in self.modules()]
         self.eval()
         try:
             with torch.no_grad():
-                # Twice as precise, so that members far behind do not tie.
-                logit = self(data).double()
+                out: Tensor = self(data)
         finally:
             for module, mode in modes:
                 module.training = mode
-        if by == 'probability' and self.objective == 'role':
-            logit = logit.log_softmax(dim=1)
-        return softmax(
-            logit[:, int(self.anchor_role)],
-            data.hyperedge_index[1],
-            num_nodes=data.num_hyperedges,
-        )
+        return out
 
     # Files ###################################################################
 

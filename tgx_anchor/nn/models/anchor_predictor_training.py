@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import inspect
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -72,6 +73,7 @@ class PredictorTraining:
             self.table = Parameter(feature.clone())
             size = self._width()
             self.head = Linear(size, num_outputs).to(feature.device)
+        self._identity = self._identify()
         self.generator = torch.Generator()
         self.loader = self._new_loader()
         self.optimizer = torch.optim.Adam(
@@ -120,7 +122,7 @@ class PredictorTraining:
 
     def _slim_data(self) -> AnchorData:
         # Batches take time to cut: no attributes but those that are looked at.
-        names = inspect.signature(self.encoder.forward).parameters
+        names = _asked_names(self.encoder)
         return AnchorData(
             self.data.hyperedge_index,
             self.data.num_nodes,
@@ -151,16 +153,22 @@ class PredictorTraining:
         while self.epoch < model.num_epochs and self.stale < model.patience:
             start = time.perf_counter()
             loss = self._train_epoch()
+            if not math.isfinite(loss):
+                raise ValueError(
+                    f"'lr' must be so small that training does not diverge "
+                    f'(got {model.lr}, and a loss of {loss} in epoch {self.epoch + 1})'
+                )
             self.scheduler.step()
             self.epoch += 1
             record = {'epoch': float(self.epoch), 'loss': loss}
             is_last = self.epoch == model.num_epochs
-            is_look = is_last or self.epoch % model.eval_every == 0
-            if is_look and self.val_mask is not None:
+            is_due = self.epoch % model.eval_every == 0
+            if (is_last or is_due) and self.val_mask is not None:
                 record['val_accuracy'] = self._look()
             record['seconds'] = time.perf_counter() - start
             self.history.append(record)
-            if is_look and self.path is not None:
+            # A look that is not due must not be seen by a longer training.
+            if is_due and self.path is not None:
                 self._write(self.path)
             yield record
 
@@ -220,12 +228,12 @@ class PredictorTraining:
         with torch.no_grad():
             logit = self.head(represent(self.encoder, self.data, self.table, row))
         role = self.role[row]
-        known = (role >= 0) & (role < logit.size(1))
+        known = role >= 0
         if self.model.objective == 'role' and known.any():
             return float((logit.argmax(dim=1) == role)[known].double().mean())
         # Where nobody's role is known, the anchors are.
-        score = logit.new_zeros(self.data.num_incidences)
-        score[row] = logit[:, self.anchor_role]
+        score = logit.new_zeros(self.data.num_incidences, dtype=torch.double)
+        score[row] = log_proba(logit, self.anchor_role)
         return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
 
     # States ##################################################################
@@ -269,11 +277,25 @@ class PredictorTraining:
 
     def identity(self) -> str:
         r"""Stands for all that decides how training goes, but the number of epochs."""
+        return self._identity
+
+    def _identify(self) -> str:
         params = {**self.model._packed_params(), 'num_epochs': None}
         code = hashlib.sha256(repr(sorted(params.items())).encode())
-        masks = [mask for mask in (self.mask, self.val_mask) if mask is not None]
-        for value in (fingerprint(self.data), self.role, self.data['x'], *masks):
-            code.update(value.detach().cpu().contiguous().numpy().data)
+        values = [
+            fingerprint(self.data),
+            self.role,
+            self.mask,
+            self.val_mask,
+            self.table,
+            *self.encoder.state_dict().values(),
+            *(self.data.get(name) for name in _asked_names(self.encoder)),
+        ]
+        for value in values:
+            if isinstance(value, Tensor):
+                raw = value.detach().cpu().contiguous().flatten()
+                code.update(f'{list(value.size())}{value.dtype}'.encode())
+                code.update(raw.view(torch.uint8).numpy().data)
         return code.hexdigest()
 
     def _write(self, path: Path) -> None:
@@ -301,23 +323,50 @@ class PredictorTraining:
             content = torch.load(
                 path, map_location=self.table.device, weights_only=True
             )
-            found = content['format'], content['identity']
+            is_same = content['format'], content['identity']
+            if is_same == (_FORMAT, self.identity()):
+                self._take(content['state'])
+                self.optimizer.load_state_dict(content['optimizer'])
+                self.scheduler.load_state_dict(content['scheduler'])
+                for name in ('epoch', 'stale', 'best_accuracy', 'best', 'history'):
+                    setattr(self, name, content[name])
+                return
         except Exception as error:
             # A damaged file fails in any way: as a key, an index, a struct.
             raise ValueError(
                 f"'{path}' must be a checkpoint, remove it to begin anew "
                 f'(got: {one_line(error)})'
             ) from None
-        if found != (_FORMAT, self.identity()):
-            raise ValueError(
-                f"'{path}' must be a checkpoint of the same model on the same data "
-                f'(got another)'
-            )
-        self._take(content['state'])
-        self.optimizer.load_state_dict(content['optimizer'])
-        self.scheduler.load_state_dict(content['scheduler'])
-        for name in ('epoch', 'stale', 'best_accuracy', 'best', 'history'):
-            setattr(self, name, content[name])
+        raise ValueError(
+            f"'{path}' must be a checkpoint of the same model on the same data "
+            f'(got another)'
+        )
+
+
+def log_proba(logit: Tensor, role: int) -> Tensor:
+    r"""The logarithm of the probability of a role, or the logit itself where there is
+    only one. Twice as precise, so that members far behind do not tie.
+
+    Args:
+        logit (torch.Tensor): The logits of all roles.
+        role (int): The role.
+
+    Shapes:
+        - **logit:** :math:`(P, C)`
+        - **output:** :math:`(P)`
+    """
+    logit = logit.double()
+    if logit.size(1) > 1:
+        logit = logit.log_softmax(dim=1)
+    return logit[:, role]
+
+
+def _asked_names(encoder: Module) -> list[str]:
+    # What an encoder asks for, but for 'x' and 'hyperedge_index'.
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(encoder.forward).parameters.values()
+    names = [each.name for each in parameters if each.kind not in kinds]
+    return [name for name in names if name not in ('x', 'hyperedge_index')]
 
 
 def represent(
@@ -346,7 +395,7 @@ def represent(
         - **output:** :math:`(R, D)`
     """
     index, size = data.hyperedge_index, data.num_hyperedges
-    names = list(inspect.signature(encoder.forward).parameters)
+    names = _asked_names(encoder)
     for name in names:
         if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
             raise ValueError(
@@ -358,22 +407,17 @@ def represent(
             f"'x' must have {width} columns, as the encoder takes them "
             f'(got {x.size(1)})'
         )
-    known = {
-        'num_nodes': data.num_nodes,
-        'num_hyperedges': size,
-        'node_degree': data.get('node_degree'),
-        'hyperedge_size': data.get('hyperedge_degree'),
-        'drawn_mask': data.get('incidence_drawn'),
-        'num_targets': num_targets,
-    }
-    given = {
-        name: known[name] if name in known else data.get(name)
-        for name in names
-        if name not in ('x', 'hyperedge_index')
-    }
-    out = encoder(
-        x, index, **{name: value for name, value in given.items() if value is not None}
-    )
+    given = {name: _given(name, data, num_targets) for name in names}
+    for name, parameter in inspect.signature(encoder.forward).parameters.items():
+        if name not in given or given[name] is not None:
+            continue
+        if parameter.default is inspect.Parameter.empty:
+            raise ValueError(
+                f"'data' must have {name!r}, which the encoder takes (got none)"
+            )
+        # Its own default.
+        del given[name]
+    out = encoder(x, index, **given)
     # An encoder that is told the targets may return no more than them.
     part = None if given.get('num_targets') is None else row
     if isinstance(out, Tensor):
@@ -405,6 +449,30 @@ def represent(
     return torch.cat(
         [hyperedge.index_select(0, index[1]), node.index_select(0, index[0])], dim=1
     )
+
+
+def _given(name: str, data: AnchorData, num_targets: int | None) -> Any:
+    # What is passed to an encoder under a name.
+    match name:
+        case 'num_nodes':
+            return data.num_nodes
+        case 'num_hyperedges':
+            return data.num_hyperedges
+        case 'num_targets':
+            return num_targets
+        case 'drawn_mask':
+            return data.get('incidence_drawn')
+        # Those in the whole are known to a mini-batch.
+        case 'node_degree':
+            degree = data.get('node_degree')
+            if degree is None:
+                size = int(data.num_nodes or 0)
+                degree = torch.bincount(data.hyperedge_index[0], minlength=size)
+            return degree
+        case 'hyperedge_size':
+            degree = data.get('hyperedge_degree')
+            return data.hyperedge_size if degree is None else degree
+    return data.get(name)
 
 
 def node_features(data: AnchorData) -> Tensor:
@@ -449,14 +517,23 @@ def _targets(
         anchor = int(role[row & y].mode().values)
         # Roles that do not tell the anchor, as with two kinds of them, are no use.
         if bool(((role == anchor) == y)[row].all()) and int(role[row].min()) >= 0:
-            number = int(role[row].max()) + 1
-            if model.num_roles is not None and model.num_roles < number:
-                raise ValueError(
-                    f"'num_roles' must be at least {number}, the number of roles in "
-                    f'the data (got {model.num_roles})'
-                )
-            return role, anchor, model.num_roles or number
-    return y.long(), 1, 2
+            # Roles may be any numbers; those that are not learnt are never right.
+            seen = role[row].unique()
+            number = torch.searchsorted(seen, role).clamp(max=seen.numel() - 1)
+            count = _num_outputs(model, seen.numel())
+            number = torch.where(seen[number] == role, number, count)
+            number = torch.where(role >= 0, number, -1)
+            return number, int(torch.searchsorted(seen, anchor)), count
+    return y.long(), 1, _num_outputs(model, 2)
+
+
+def _num_outputs(model: 'AnchorPredictor', number: int) -> int:
+    if model.num_roles is not None and model.num_roles < number:
+        raise ValueError(
+            f"'num_roles' must be at least {number}, the number of roles in the data "
+            f'(got {model.num_roles})'
+        )
+    return model.num_roles or number
 
 
 @contextmanager

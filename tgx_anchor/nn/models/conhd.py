@@ -25,7 +25,10 @@ class CoNHD(HypergraphEncoder):
     .. note::
         The published code holds two copies of :math:`\mathbf{h}`, one for hyperedges
         and one for nodes, which differ in their masks of dropout before the first
-        layer; here there is one.
+        layer; here there is one. In its mini-batches nodes draw anew for each layer,
+        and none but those of the targets draw, not even in testing, which makes no
+        difference with one or two layers, as published; here every node draws once
+        that more layers would reach, and testing is one pass over the whole.
 
     Args:
         in_channels (int): The number of features of a node; :obj:`44` in the paper.
@@ -95,6 +98,13 @@ class CoNHD(HypergraphEncoder):
                 dropout,
             )
         )
+
+    @property
+    def num_hops(self) -> int:
+        r"""As in :class:`HypergraphEncoder`; a layer goes half a hop, from an incidence
+        to those of its hyperedge and of its node.
+        """
+        return (self.num_layers + 1) // 2
 
     def forward(
         self,

@@ -4,6 +4,7 @@ from typing import Any
 
 from torch.nn import Module
 
+from tgx_anchor.nn.models.anchor_radar import PAPER_PARAMS
 from tgx_anchor.nn.models.conhd import CoNHD
 from tgx_anchor.nn.models.hat import HAT
 from tgx_anchor.nn.models.hcha import HCHA
@@ -105,9 +106,10 @@ def paper_baseline(method: str, setting: str) -> dict[str, Any]:
             f"'method' must be one of {', '.join(BASELINES)} (got {method!r})"
         )
     dataset = setting.partition('_')[0]
-    if dataset not in _DATASETS:
+    if setting not in PAPER_PARAMS and setting not in _DATASETS:
         raise ValueError(
-            f"'setting' must begin with one of {', '.join(_DATASETS)} (got {setting!r})"
+            f"'setting' must be one of {', '.join([*_DATASETS, *PAPER_PARAMS])} "
+            f'(got {setting!r})'
         )
     place = _DATASETS.index(dataset)
     params: dict[str, Any]

@@ -32,6 +32,12 @@ class UniGCN(HypergraphEncoder):
 
     Plain UniGCN has nothing but the layers, with the widths of the other encoders.
 
+    .. note::
+        The public implementation learns with a rate of 0.01 whatever rate is asked
+        for, and decays the weights of layers by 0.01 and of affine maps by 0.0005. So
+        does :class:`AnchorPredictor` with :meth:`parameter_groups`; its own rate and
+        decay go to the table of nodes and to the head.
+
     Args:
         in_channels (int): The number of features of a node.
         hidden_channels (int): The width between two layers.
