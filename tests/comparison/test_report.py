@@ -10,6 +10,7 @@ from rich.table import Table
 from tests.comparison.test_run import row
 from tgx_anchor.comparison import ComparisonRow, PaperFigures
 from tgx_anchor.comparison.report import (
+    Metric,
     headline,
     headline_text,
     latex_report,
@@ -80,6 +81,13 @@ def test_tables(paper: PaperFigures) -> None:
     rich = make_table(summarise(rows(), 'num_parameters'), 'num_parameters', 'rich')
     assert rich[2][1] == '[underline]3,000[/]'
     assert rich[3][1] == '4,000'
+    limited = [row(num_epochs=5)]
+    expected: dict[Metric, str] = {
+        'accuracy': '**50.0** @5',
+        'num_parameters': '**100**',
+    }
+    for metric, text in expected.items():
+        assert make_table(summarise(limited, metric), metric, 'markdown')[1][1] == text
     single = make_table(summarise([row()], 'accuracy'), 'accuracy', 'markdown')
     assert single == [['method', 'emER'], ['HGNN', '**50.0**']]
 

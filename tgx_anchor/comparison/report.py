@@ -189,7 +189,8 @@ def _words(cell: Cell, metric: Metric, style: str) -> str:
         if style == 'latex':
             printed = printed.replace('±', r' $\pm$ ')
         text += f' ({printed})'
-    if cell.num_epochs > 0:
+    # The number of parameters does not depend on that of epochs.
+    if cell.num_epochs > 0 and metric != 'num_parameters':
         text += f' @{cell.num_epochs}'
     return text
 
