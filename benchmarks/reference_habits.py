@@ -38,7 +38,11 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorPredictor, CoNHD
-from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining, represent
+from tgx_anchor.nn.models.anchor_predictor_training import (
+    PredictorTraining,
+    log_proba,
+    represent,
+)
 
 HABITS: dict[str, tuple[str, ...]] = {
     'HGNN': ('dropout',),
@@ -143,7 +147,7 @@ def measure(
         torch.manual_seed(0)
         logit = model(data)
     role = int(model.anchor_role)
-    scores = {habit: logit.double().log_softmax(dim=1)[:, role]}
+    scores = {habit: log_proba(logit, role)}
     if habit == 'ours':
         scores['logit'] = logit[:, role]
     looks = [record for record in training.history if 'val_accuracy' in record]

@@ -14,20 +14,9 @@ from torch_geometric.nn import HypergraphConv
 from torch_geometric.utils import scatter
 
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_groups
+from tgx_anchor import nn
 from tgx_anchor.data import AnchorData
 from tgx_anchor.loader import HyperedgeLoader
-from tgx_anchor.nn import (
-    HAT,
-    HCHA,
-    HGNN,
-    HNHN,
-    HNN,
-    AllSetTransformer,
-    CoNHD,
-    HypergraphSetTransformer,
-    UniGCN,
-    WHATsNet,
-)
 from tgx_anchor.nn.models.anchor_predictor_training import represent
 
 
@@ -421,8 +410,9 @@ def test_repr() -> None:
 @pytest.mark.parametrize(
     'make',
     [
-        *(HGNN, HNHN, HCHA, HAT, UniGCN, HNN, AllSetTransformer),
-        *(HypergraphSetTransformer, WHATsNet, CoNHD, partial(CoNHD, operator='isab')),
+        *(nn.HGNN, nn.HNHN, nn.HCHA, nn.HAT, nn.UniGCN, nn.HNN, nn.WHATsNet),
+        *(nn.AllSetTransformer, nn.HypergraphSetTransformer),
+        *(nn.CoNHD, partial(nn.CoNHD, operator='isab')),
     ],
 )
 def test_batches_without_sampling_equal_the_whole(make: Any, num_layers: int) -> None:

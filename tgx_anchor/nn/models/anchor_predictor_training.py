@@ -323,8 +323,8 @@ class PredictorTraining:
             content = torch.load(
                 path, map_location=self.table.device, weights_only=True
             )
-            is_same = content['format'], content['identity']
-            if is_same == (_FORMAT, self.identity()):
+            found = content['format'], content['identity']
+            if found == (_FORMAT, self.identity()):
                 self._take(content['state'])
                 self.optimizer.load_state_dict(content['optimizer'])
                 self.scheduler.load_state_dict(content['scheduler'])

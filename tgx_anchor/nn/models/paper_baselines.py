@@ -107,9 +107,9 @@ def paper_baseline(method: str, setting: str) -> dict[str, Any]:
         )
     dataset = setting.partition('_')[0]
     if setting not in PAPER_PARAMS and setting not in _DATASETS:
+        names = dict.fromkeys([*_DATASETS, *PAPER_PARAMS])
         raise ValueError(
-            f"'setting' must be one of {', '.join([*_DATASETS, *PAPER_PARAMS])} "
-            f'(got {setting!r})'
+            f"'setting' must be one of {', '.join(names)} (got {setting!r})"
         )
     place = _DATASETS.index(dataset)
     params: dict[str, Any]
