@@ -29,7 +29,6 @@ import argparse
 import copy
 import csv
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +44,7 @@ from torch import Tensor
 from tgx_anchor.comparison import PaperFigures
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorRadar
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
@@ -202,12 +202,13 @@ class ResultFile:
                 continue
             self.rows[row.key] = row
         if len(self.rows) < len(lines) or not text.endswith('\n'):
-            partial = path.with_name(f'{path.name}.{os.getpid()}')
-            with partial.open('w', newline='', encoding='utf-8') as file:
+            with (
+                replace_file(path) as part,
+                part.open('w', newline='', encoding='utf-8') as file,
+            ):
                 file.write(header + '\n')
                 writer = csv.writer(file, lineterminator='\n')
                 writer.writerows(astuple(row) for row in self.rows.values())
-            partial.replace(path)
 
     def add(self, row: Row) -> None:
         r"""Takes a row, in memory and in the file."""

@@ -25,14 +25,12 @@ import gc
 import json
 import multiprocessing
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -52,8 +50,10 @@ from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import InMemoryDataset
 
+from tgx_anchor.comparison.memory import forget_peak_memory, peak_memory
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.transforms import AddTopologicalFeatures
 from tgx_anchor.utils import coreness, degree, eigenvector_centrality, pagerank
 
@@ -437,24 +437,6 @@ def common_tolerance(graph: Hypergraph) -> float:
     return max(TOLERANCE, float((x - last).abs().sum()) * (1 + 1e-8))
 
 
-def _memory(key: str) -> float:
-    # The peak that 'getrusage' knows cannot be reset, and starts with that of the
-    # parent process: it is only the second choice.
-    with suppress(OSError):
-        for line in Path('/proc/self/status').read_text(encoding='utf-8').splitlines():
-            if line.startswith(f'{key}:'):
-                return int(line.split()[1]) / 1024
-    unit = 2**20 if sys.platform == 'darwin' else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-def _reset_peak() -> float:
-    gc.collect()
-    with suppress(OSError):
-        Path('/proc/self/clear_refs').write_text('5', encoding='utf-8')
-    return _memory('VmRSS')
-
-
 def _synchronize(device: str) -> None:
     if device.startswith('cuda'):
         torch.cuda.synchronize()
@@ -503,9 +485,11 @@ def measure(path: Path, template: Row, repeats: int) -> Row:
     tiny = _tiny()._replace(eigenvector_tolerance=1.0, device=template.device)
     _timed(implementation, tiny)
 
-    baseline = _reset_peak()
+    gc.collect()
+    forget_peak_memory()
+    baseline = peak_memory()
     one, value = _timed(implementation, graph)
-    peak = max(_memory('VmHWM') - baseline, 0.0)
+    peak = 1024 * max(peak_memory() - baseline, 0.0)
     times = [one]
     while len(times) < repeats and sum(b + c for b, c, _ in times) < PATIENCE:
         one, value = _timed(implementation, graph)
@@ -644,16 +628,14 @@ def read_rows(path: Path) -> list[Row]:
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     r"""Writes all rows, such that the file is never seen half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f'{path.name}.{os.getpid()}')
-    try:
-        with partial.open('w', newline='', encoding='utf-8') as file:
-            names = [field.name for field in fields(Row)]
-            writer = csv.DictWriter(file, names, lineterminator='\n')
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        replace_file(path) as part,
+        part.open('w', newline='', encoding='utf-8') as file,
+    ):
+        names = [field.name for field in fields(Row)]
+        writer = csv.DictWriter(file, names, lineterminator='\n')
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
 
 
 def _rounded(row: Row) -> Row:
@@ -763,14 +745,13 @@ def prepare(dataset: str, root: Path) -> Path:
         source = AnchorDataset(dataset, root=root)
     data = cast(AnchorData, source[0])
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f'{path.name}.{os.getpid()}')
     content = {
         'hyperedge_index': data.hyperedge_index,
         'num_nodes': data.num_nodes,
         'num_hyperedges': data.num_hyperedges,
     }
-    torch.save(content, partial)
-    partial.replace(path)
+    with replace_file(path) as part:
+        torch.save(content, part)
     return path
 
 

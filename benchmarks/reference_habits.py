@@ -36,13 +36,11 @@ from tgx_anchor.comparison import PaperFigures
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorPredictor, CoNHD
-from tgx_anchor.nn.models.anchor_predictor_training import (
-    PredictorTraining,
-    log_proba,
-    represent,
-)
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
+from tgx_anchor.nn.models.represent import log_proba, represent
 
 HABITS: dict[str, tuple[str, ...]] = {
     'HGNN': ('dropout',),
@@ -68,27 +66,20 @@ class StaleTraining(PredictorTraining):
         row = self.mask[batch.hyperedge_index[1]].nonzero().view(-1)
         return torch.nn.functional.cross_entropy(self.head(out[row]), self.role[row])
 
-    def _val_accuracy(self) -> float:
-        if self.val_mask is None:
-            raise ValueError("'data' must have a 'val_mask' (got none)")
-        row = self.val_mask[self.data.hyperedge_index[1]]
-        with torch.no_grad():
-            guess = self.head(self.seen[row]).argmax(dim=1)
-        return float((guess == self.role[row]).double().mean())
+    def _logit(self, row: Tensor) -> Tensor:
+        out: Tensor = self.head(self.seen[row])
+        return out
 
 
 class DroppingTraining(PredictorTraining):
     r"""Drops out in validation, too."""
 
-    def _val_accuracy(self) -> float:
-        if self.val_mask is None:
-            raise ValueError("'data' must have a 'val_mask' (got none)")
+    def _logit(self, row: Tensor) -> Tensor:
         self.encoder.train()
-        row = self.val_mask[self.data.hyperedge_index[1]].nonzero().view(-1)
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.epoch)
-            logit = self.head(represent(self.encoder, self.data, self.table, row))
-        return float((logit.argmax(dim=1) == self.role[row]).double().mean())
+            out: Tensor = self.head(represent(self.encoder, self.data, self.table, row))
+        return out
 
 
 TRAININGS = {'stale': StaleTraining, 'dropout': DroppingTraining}
@@ -166,11 +157,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     whole = text[: text.rfind('\n') + 1]
     rows = list(csv.DictReader(io.StringIO(whole)))
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f'{path.name}.partial')
     lines = [HEADER, *([row[name] for name in HEADER] for row in rows)]
     text = ''.join(','.join(line) + '\n' for line in lines)
-    partial.write_text(text, encoding='utf-8')
-    partial.replace(path)
+    with replace_file(path) as part:
+        part.write_text(text, encoding='utf-8')
     return rows
 
 

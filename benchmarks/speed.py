@@ -40,7 +40,7 @@ from rich.table import Table
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from tgx_anchor.comparison.run import peak_memory
+from tgx_anchor.comparison.memory import peak_memory
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer

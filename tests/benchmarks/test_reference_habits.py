@@ -9,7 +9,7 @@ import torch
 from tests.benchmarks.scripts import load_script
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.nn import AnchorModel
-from tgx_anchor.nn.models.anchor_predictor_training import represent
+from tgx_anchor.nn.models.represent import represent
 
 
 def short_model(method: str, setting: str) -> AnchorModel:
@@ -72,7 +72,7 @@ def test_stale_looks(script: ModuleType, root: str) -> None:
             stale.head.bias.zero_()
         stale.seen = torch.ones_like(stale.seen)
         share = float((stale.role[row] == role).double().mean())
-        assert stale._val_accuracy() == pytest.approx(share)
+        assert stale._accuracy(stale.val_mask) == pytest.approx(share)
 
 
 def test_best_rate(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.strategies import one_line_error
 from tgx_anchor.comparison import METHODS
@@ -15,7 +16,7 @@ from tgx_anchor.comparison.methods import (
 )
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
-from tgx_anchor.nn import AnchorPredictor, AnchorRadar
+from tgx_anchor.nn import HNN, AnchorPredictor, AnchorRadar
 from tgx_anchor.nn.models.paper_baselines import BASELINES, IN_CHANNELS
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
@@ -68,10 +69,30 @@ def test_published_settings(reference: Path) -> None:
                 assert model.num_epochs == 300
 
 
+@pytest.mark.parametrize(
+    ('method', 'numbers'),
+    [
+        ('HNHN', [-1, 100, 100, 100, -1, 40]),
+        ('HGNN', [-1, 40, 40, 40, -1, 100]),
+        ('HAT', [-1, 40, 100, 40, -1, 100]),
+        ('UniGCN', [-1, 40, 100, 100, -1, 100]),
+        ('WHATsNet', [-1, 40, 40, 40, 40, 40]),
+        ('CoNHD-U', [40] * 6),
+        ('CoNHD-I', [40] * 6),
+    ],
+)
+def test_published_neighbours(method: str, numbers: list[int]) -> None:
+    datasets = ['coDB', 'coAA', 'emEN', 'emEU', 'qaBI', 'qaPH']
+    for dataset, number in zip(
+        [*datasets, 'emER', 'moML'], [*numbers, 40, 40], strict=True
+    ):
+        model = AnchorPredictor.from_paper(method, dataset)
+        assert (dataset, model.num_neighbors) == (dataset, number)
+
+
 def test_settings_of_the_optimiser() -> None:
     conhd = AnchorPredictor.from_paper('CoNHD-I', 'emEU')
     assert (conhd.eps, conhd.weight_decay, conhd.max_norm) == (1e-4, 1e-4, 1.0)
-    assert conhd.num_neighbors == 40
     assert conhd.encoder.input_dropout == 0
     assert AnchorPredictor.from_paper('CoNHD-U', 'qaBI').encoder.input_dropout == 0.7
     hgnn = AnchorPredictor.from_paper('HGNN', 'emEU')
@@ -119,6 +140,11 @@ def test_what_each_method_needs(
     assert len(calls) == 3
     prepare(small(), hgnn)
     assert len(calls) == 4
+    # A damaged file is named.
+    for path in (tmp_path / 'kept').iterdir():
+        path.write_bytes(b'nothing')
+    with one_line_error(str(tmp_path / 'kept'), 'embedding', 'remove'):
+        prepare(small(), hgnn, tmp_path / 'kept')
 
 
 def test_splits() -> None:
@@ -137,3 +163,22 @@ def test_planted_setting() -> None:
     model = new_model('AnchorRadar', 'planted')
     assert isinstance(model, AnchorRadar)
     assert repr(model) == repr(AnchorRadar())
+
+
+def of_width(width: Any = -1) -> AnchorPredictor:
+    encoder = HNN(4, 4, 1)
+    encoder.in_channels = width
+    return AnchorPredictor(encoder)
+
+
+@pytest.mark.parametrize('width', [-1, None, (3, 4)])
+def test_an_encoder_of_any_width(width: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def walk(_: AnchorData, dim: int, *__: Any) -> Tensor:
+        asked.append(dim)
+        return torch.zeros(1000, dim)
+
+    monkeypatch.setattr('tgx_anchor.comparison.methods._embedding', walk)
+    prepare(load_setting('planted'), of_width(width))
+    assert asked == [48]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tests.comparison.test_run import row
+from tests.comparison.test_comparison_row import row
 from tgx_anchor.comparison import ComparisonRow, PaperFigures
 from tgx_anchor.comparison.report import (
     Metric,
@@ -84,12 +84,28 @@ def test_tables(paper: PaperFigures) -> None:
     limited = [row(num_epochs=5)]
     expected: dict[Metric, str] = {
         'accuracy': '**50.0** @5',
+        'epoch_seconds': '**0.50**',
         'num_parameters': '**100**',
     }
     for metric, text in expected.items():
         assert make_table(summarise(limited, metric), metric, 'markdown')[1][1] == text
     single = make_table(summarise([row()], 'accuracy'), 'accuracy', 'markdown')
     assert single == [['method', 'emER'], ['HGNN', '**50.0**']]
+
+
+def test_seconds_of_an_epoch() -> None:
+    given = [
+        row(trained_epochs=4, train_seconds=2.0),
+        row(trained_epochs=2, train_seconds=3.0, split=1),
+        row(method='HNN', num_epochs=5, trained_epochs=5, train_seconds=1.0),
+        row(method='AnchorRadar', trained_epochs=0),
+    ]
+    table = make_table(summarise(given, 'epoch_seconds'), 'epoch_seconds', 'markdown')
+    # Whatever the number of epochs, and not for what has none.
+    assert table[1:] == [['HGNN', '<u>1.00 ± 0.50</u>'], ['HNN', '**0.20**']]
+    title = '## Time of an epoch'
+    assert title in markdown_report(given, PaperFigures(None))
+    assert title not in markdown_report(given[3:], PaperFigures(None))
 
 
 def test_headline() -> None:
@@ -108,7 +124,7 @@ def test_headline() -> None:
     # A limited run is as light as a whole one.
     light = [replace(each, num_epochs=5 * (each.method == 'HGNN')) for each in rows()]
     assert headline(light).parameters == pytest.approx(30)
-    assert 'epochs' not in headline_text(headline(rows()))
+    assert '(of ' not in headline_text(headline(rows()))
     all_short = [replace(each, num_epochs=5) for each in rows()]
     assert headline(all_short).time == pytest.approx(4)
     assert '(of 5 epochs)' in headline_text(headline(all_short))
@@ -133,7 +149,6 @@ def test_most_trained() -> None:
     cells = summarise(seconds, 'train_seconds')
     places = {key[0]: cell.place for key, cell in cells.items()}
     assert places == {'HGNN': 2, 'HNN': 1, 'Mine': 1}
-    cells = summarise(given, 'accuracy')
     # A method of one's own comes last.
     assert [line[0] for line in table] == ['method', 'HGNN', 'HNN', 'Mine']
     assert table[1][1] == '<u>30.0 ± 10.0</u> @20'

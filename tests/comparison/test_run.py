@@ -1,4 +1,3 @@
-import os
 import time
 from multiprocessing import active_children
 from pathlib import Path
@@ -9,78 +8,13 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from tests.comparison.test_comparison_row import row
+from tests.comparison.test_methods import of_width
 from tests.strategies import one_line_error
 from tgx_anchor.comparison import ComparisonRow, compare
+from tgx_anchor.comparison.comparison_file import ComparisonFile
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
-from tgx_anchor.comparison.run import (
-    Checkpoints,
-    ComparisonFile,
-    Progress,
-    Task,
-    forget_peak_memory,
-    measure,
-    peak_memory,
-)
-from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import PlantedAnchorDataset
-from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import (
-    HNN,
-    AnchorModel,
-    AnchorPredictor,
-    DegreeHeuristic,
-    RandomHeuristic,
-)
-from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
-from tgx_anchor.transforms import RandomHyperedgeSplit
-
-
-def row(**kwargs: Any) -> ComparisonRow:
-    given: dict[str, Any] = {
-        'setting': 'emER',
-        'method': 'HGNN',
-        'split': 0,
-        'num_epochs': 0,
-        'accuracy': 0.5,
-        'mrr': 0.6,
-        'ndcg': 0.7,
-        'train_seconds': 1.5,
-        'predict_seconds': 0.1,
-        'num_parameters': 100,
-        'peak_memory': 0.25,
-        'threads': 1,
-    }
-    return ComparisonRow(**{**given, **kwargs})
-
-
-def test_file(tmp_path: Path) -> None:
-    path = tmp_path / 'new' / 'rows.csv'
-    rows = [row(), row(split=1, accuracy=0.25), row(method='Degree')]
-    file = ComparisonFile(path)
-    for each in rows:
-        file.add(each)
-    assert ComparisonFile(path).rows == rows
-    content = path.read_bytes()
-    last = content.rindex(b'emER')
-    for cut in (last, last + 9, len(content) - 8, len(content) - 1):
-        path.write_bytes(content[:cut])
-        again = ComparisonFile(path)
-        whole = cut == len(content) - 1
-        assert again.rows == (rows if whole else rows[:2]), cut
-        again.add(rows[2])
-        assert ComparisonFile(path).rows[-1] == rows[2]
-    # Nothing but a last line is given up, and what was measured twice counts once.
-    path.write_bytes(content.replace(b',0,0,0.5,', b',0,0.0,0.5,'))
-    with one_line_error(str(path), 'line 2'):
-        ComparisonFile(path)
-    path.write_bytes(content)
-    twice = row(accuracy=0.75)
-    ComparisonFile(path).add(twice)
-    assert ComparisonFile(path).rows == [twice, *rows[1:]]
-    path.write_text('other,columns\n1,2\n', encoding='utf-8')
-    with one_line_error(str(path), 'setting,method'):
-        ComparisonFile(path)
-    assert path.read_text(encoding='utf-8') == 'other,columns\n1,2\n'
+from tgx_anchor.nn import HNN, AnchorModel, AnchorPredictor
 
 
 @pytest.mark.parametrize('name', ['rows.md', 'rows.tex', 'rows.png', 'rows'])
@@ -90,51 +24,7 @@ def test_file_has_no_name_of_a_report(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize(
-    ('method', 'model'), [('Degree', DegreeHeuristic()), ('Random', RandomHeuristic())]
-)
-def test_measure(method: str, model: AnchorModel) -> None:
-    found = measure(Task('planted', method, 1))
-    data: Any = RandomHyperedgeSplit(num_splits=2)(PlantedAnchorDataset()[0])
-    data.train_mask, test = data.train_mask[:, 1], data.test_mask[:, 1]
-    assert found.accuracy == round(model.fit(data).score(data, test), 6)
-    assert (found.num_parameters, found.threads, found.split) == (0, 1, 1)
-    assert min(found.train_seconds, found.predict_seconds) >= 0
-    assert found.peak_memory > 0.05
-
-
-def test_anchors_by_probability_ranks_by_logit(tmp_path: Path) -> None:
-    cache = tmp_path / 'embedding'
-    found = measure(Task('planted', 'HNN', 0), 5, cache=str(cache))
-    model: Any = new_model('HNN', 'planted', 5)
-    data = one_split(prepare(load_setting('planted'), model, cache), 0)
-    model.fit(data)
-    scores = {'probability': model.predict_proba(data), 'logit': model.rank_score(data)}
-    judged = {
-        by: AnchorEvaluator().eval(score, data, data.test_mask)
-        for by, score in scores.items()
-    }
-    for name in ('accuracy', 'mrr', 'ndcg'):
-        assert judged['probability'][name] != judged['logit'][name]
-    assert found.accuracy == round(judged['probability']['accuracy'], 6)
-    assert found.mrr == round(judged['logit']['mrr'], 6)
-    assert found.ndcg == round(judged['logit']['ndcg'], 6)
-
-
-def test_progress_within_a_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[Progress] = []
-    task = Task('planted', 'HNN', 0)
-    measure(task, 6, cache=str(tmp_path / 'embedding'), tell=told.append)
-    assert [state[:3] for state in told] == [(task, i, 6) for i in range(1, 7)]
-    found = [state.val_accuracy for state in told]
-    assert found[:4] == [None] * 4
-    assert found[4] is not None
-    assert found[5] is not None
-    assert str(told[0]) == 'planted HNN 1/6'
-    assert str(told[4]) == f'planted HNN 5/6 (val {100 * found[4]:.1f} %)'
-
+def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # From a process of its own, and from a model of one's own in this one.
     shown: list[str] = []
     monkeypatch.setattr(tqdm, 'set_postfix_str', lambda _, text: shown.append(text))
@@ -188,17 +78,6 @@ def test_what_fails_does_not_stop_the_others(
             progress=False,
         )
     assert [row.setting for row in ComparisonFile(path).rows] == ['planted']
-
-
-def die(*_: Any) -> None:
-    """Stands for a process that the system kills."""
-    os._exit(9)
-
-
-def test_a_killed_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('tgx_anchor.comparison.run._work', die)
-    with one_line_error('1 of 1', 'Random', 'ended with 9'):
-        compare(['planted'], ['Random'], progress=False)
 
 
 def test_interrupted_workers_end(tmp_path: Path) -> None:
@@ -286,25 +165,6 @@ def test_a_model_of_your_own(tmp_path: Path) -> None:
     assert asked == ['planted', 'planted']
 
 
-def of_width(width: Any = -1) -> AnchorPredictor:
-    encoder = HNN(4, 4, 1)
-    encoder.in_channels = width
-    return AnchorPredictor(encoder)
-
-
-@pytest.mark.parametrize('width', [-1, None, (3, 4)])
-def test_an_encoder_of_any_width(width: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def walk(_: AnchorData, dim: int, *__: Any) -> Tensor:
-        asked.append(dim)
-        return torch.zeros(1000, dim)
-
-    monkeypatch.setattr('tgx_anchor.comparison.methods._embedding', walk)
-    prepare(load_setting('planted'), of_width(width))
-    assert asked == [48]
-
-
 def test_bad_models_of_your_own(tmp_path: Path) -> None:
     def fails(_: str) -> AnchorPredictor:
         raise RuntimeError('no such thing')
@@ -345,58 +205,6 @@ def test_interrupted_models_of_your_own(tmp_path: Path) -> None:
     assert [each.method for each in ComparisonFile(path).rows] == ['Degree']
 
 
-def test_files_of_trainings(tmp_path: Path) -> None:
-    assert Checkpoints(None).stem(Task('planted', 'HCHA', 0)) is None
-    kept = Checkpoints(tmp_path / 'rows.csv', 10)
-    task, other = Task('planted', 'HCHA', 0), Task('planted', 'HCHA', 1)
-    # Both kinds of anchors learn the same roles.
-    first, last = (Task(f'coDB_{kind}', 'HCHA', 0) for kind in ('first', 'last'))
-    stems = {kept.stem(each) for each in (task, other, first, last)}
-    assert len(stems) == 3
-    assert kept.stem(first) == kept.stem(last)
-    kept.clear([task], [])
-    folder = tmp_path / 'rows_checkpoints'
-    folder.mkdir()
-    for stem in stems:
-        Path(f'{stem}0123.pt').touch()
-        Path(f'{stem}0123.pt.77').touch()
-    kept.clear([task, first, last], [last])
-    # Not what is left, and not what was not asked for.
-    assert len(list(folder.iterdir())) == 4
-    assert not list(folder.glob('planted_HCHA_0*'))
-    kept.clear([other, first, last], [])
-    assert not folder.exists()
-
-
-def test_killed_trainings_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task, cache = Task('planted', 'HCHA', 0), str(tmp_path / 'embedding')
-    epochs: list[int] = []
-    train = PredictorTraining._train_epoch
-
-    def count(self: PredictorTraining) -> float:
-        epochs.append(self.epoch)
-        return train(self)
-
-    monkeypatch.setattr(PredictorTraining, '_train_epoch', count)
-    stem = str(tmp_path / 'kept' / 'state_')
-    half = measure(task, 5, cache=cache, checkpoint=stem)
-    assert len(list((tmp_path / 'kept').iterdir())) == 1
-    whole = measure(task, 10, cache=cache)
-    epochs.clear()
-    resumed = measure(task, 10, cache=cache, checkpoint=stem)
-    assert epochs == [5, 6, 7, 8, 9]
-    assert resumed.accuracy == whole.accuracy
-    # The time before the kill counts, and so does the memory.
-    assert resumed.train_seconds > half.train_seconds
-    epochs.clear()
-    again = measure(task, 10, cache=cache, checkpoint=stem)
-    assert epochs == []
-    assert again.train_seconds == resumed.train_seconds
-    assert again.peak_memory >= resumed.peak_memory - 0.1
-
-
 def test_comparison_hands_states_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,7 +214,7 @@ def test_comparison_hands_states_over(
         given.extend(tasks)
         yield from ((task, row(**task._asdict())) for task, _ in tasks)
 
-    monkeypatch.setattr('tgx_anchor.comparison.run._measure_apart', found)
+    monkeypatch.setattr('tgx_anchor.comparison.run.measure_apart', found)
     path = tmp_path / 'rows.csv'
     folder = tmp_path / 'rows_checkpoints'
     folder.mkdir()
@@ -422,17 +230,6 @@ def test_only_below_main(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('tgx_anchor.comparison.run.parent_process', object)
     with one_line_error("'compare'", '__main__'):
         compare(['planted'], ['Degree'])
-
-
-def test_forgotten_peak() -> None:
-    block = torch.ones(2**26)
-    high = peak_memory()
-    del block
-    forget_peak_memory()
-    # Where the system cannot forget, the peak stays.
-    assert peak_memory() <= high
-    if Path('/proc/self/clear_refs').exists():
-        assert peak_memory() < high - 0.2
 
 
 @pytest.mark.parametrize('name', ['num_splits', 'num_epochs', 'jobs', 'threads'])

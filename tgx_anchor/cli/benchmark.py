@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tgx_anchor.comparison import METHODS, PaperFigures, compare
+from tgx_anchor.comparison.comparison_file import ComparisonFile
 from tgx_anchor.comparison.report import (
     METRICS,
     Metric,
@@ -14,7 +15,6 @@ from tgx_anchor.comparison.report import (
     summarise,
     write_reports,
 )
-from tgx_anchor.comparison.run import ComparisonFile
 
 _SHOWN: tuple[Metric, ...] = ('accuracy', 'train_seconds', 'num_parameters')
 
@@ -41,7 +41,9 @@ def benchmark(
         None, help='Where datasets are kept.', show_default='the cache of PyG'
     ),
     reference: str | None = typer.Option(
-        None, help='A folder with the tables of the paper.', show_default=False
+        None,
+        help='A folder with the tables of the paper.',
+        show_default="'reference' beside $TGX_ANCHOR_MIRROR",
     ),
     jobs: int = typer.Option(1, help='How many processes to run at once.'),
     threads: int = typer.Option(1, help='Threads of each of them.'),

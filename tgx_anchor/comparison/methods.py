@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ from torch_geometric.data import InMemoryDataset
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.datasets.catalog import resolve_setting
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.nn import (
     AnchorModel,
     AnchorPredictor,
@@ -20,6 +20,7 @@ from tgx_anchor.nn import (
     DegreeHeuristic,
     RandomHeuristic,
 )
+from tgx_anchor.nn.models.anchor_model import one_line
 from tgx_anchor.nn.models.paper_baselines import BASELINES
 from tgx_anchor.transforms import (
     AddRandomWalkEmbedding,
@@ -35,7 +36,7 @@ HEURISTICS: dict[str, type[AnchorModel]] = {
 }
 METHODS: tuple[str, ...] = ('AnchorRadar', *BASELINES, *HEURISTICS)
 PLANTED = 'planted'
-# The settings of the paper whose hyperparameters stand in for the planted data.
+# The setting of the paper whose hyperparameters stand in for the planted data.
 _LIKE_PLANTED = 'qaBI'
 # The size of embeddings for an encoder that does not tell what it takes.
 _IN_CHANNELS = 48
@@ -138,17 +139,20 @@ def _embedding(
     name = hashlib.sha256(f'{code} {transform!r}'.encode()).hexdigest()[:16]
     path = None if cache is None else cache / f'{name}.pt'
     if path is not None and path.exists():
-        kept: Tensor = torch.load(path, weights_only=True)
+        try:
+            kept: Tensor = torch.load(path, weights_only=True)
+        except Exception as error:
+            # A damaged file fails in any way.
+            raise ValueError(
+                f"'{path}' must be an embedding, remove it to make it anew "
+                f'(got: {one_line(error)})'
+            ) from None
         return kept
     x: Tensor = transform(data.clone())['x']
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f'{path.name}.{os.getpid()}')
-        try:
-            torch.save(x, partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replace_file(path) as part:
+            torch.save(x, part)
     return x
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 class PaperFigures:
-    r"""The tables of the *"Identifying Group Anchors in Real-World Group Interactions
-    Under Label Scarcity"* paper, from a folder of CSV files: one file per table, one
-    line per :obj:`method`, one column per setting.
+    r"""The tables of the `"Identifying Group Anchors in Real-World Group Interactions
+    Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper, from a folder of
+    CSV files: one file per table, one line per :obj:`method`, one column per setting.
 
     Args:
         folder (str, optional): The folder. If :obj:`None`, it is :obj:`reference`

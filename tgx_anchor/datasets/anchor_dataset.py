@@ -1,6 +1,5 @@
 """The thirteen real datasets of the paper, by name."""
 
-import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -36,14 +35,16 @@ from tgx_anchor.io import (
     read_annotated_json,
     read_labelled_lines,
 )
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.utils import collapse_incidences, distinct_hyperedges, group_rank
 
 _NODE_SEED = 0
 
 
 class AnchorDataset(InMemoryDataset):
-    r"""The real-world group interactions of the *"Identifying Group Anchors in
-    Real-World Group Interactions Under Label Scarcity"* paper.
+    r"""The real-world group interactions of the `"Identifying Group Anchors in
+    Real-World Group Interactions Under Label Scarcity"
+    <https://arxiv.org/abs/2509.20762>`_ paper.
 
     Each dataset is one :class:`~tgx_anchor.data.AnchorData` with :obj:`y`,
     :obj:`role` (named by :obj:`roles`), :obj:`node_id` and :obj:`hyperedge_id`.
@@ -206,13 +207,8 @@ class AnchorDataset(InMemoryDataset):
         check_counts(data, entry)
         if self.pre_transform is not None:
             data = self.pre_transform(data)
-        target = Path(self.processed_paths[0])
-        partial = target.with_name(f'{target.name}.{os.getpid()}')
-        try:
-            self.save([data], str(partial))
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replace_file(Path(self.processed_paths[0])) as part:
+            self.save([data], str(part))
 
     def __repr__(self) -> str:
         anchor = f', anchor={self.anchor!r}' if len(self.entry.anchors) > 1 else ''

@@ -21,8 +21,8 @@ _ROLES = ('anchor', 'member')
 
 class PlantedAnchorDataset(InMemoryDataset):
     r"""Seeded synthetic group interactions of any size, which follow the two
-    observations of the *"Identifying Group Anchors in Real-World Group Interactions
-    Under Label Scarcity"* paper.
+    observations of the `"Identifying Group Anchors in Real-World Group Interactions
+    Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
 
     Each person :math:`v` has an activity :math:`a_v` with a heavy tail and a strength
 

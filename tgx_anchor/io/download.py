@@ -25,6 +25,8 @@ import urllib3
 from filelock import FileLock
 from tqdm import tqdm
 
+from tgx_anchor.io.files import replace_file
+
 __all__ = [
     'RemoteFile',
     'copy_file',
@@ -157,16 +159,11 @@ def copy_file(file: RemoteFile, source: Path, path: Path) -> None:
     with FileLock(f'{path}.lock'):
         if path.exists() and _find_mismatch(path, file) is None:
             return
-        # Not the `.part` file: that one may hold an interrupted download.
-        temporary = path.with_name(f'{path.name}.copy')
-        try:
-            shutil.copyfile(source, temporary)
-            mismatch = _find_mismatch(temporary, file)
+        with replace_file(path) as part:
+            shutil.copyfile(source, part)
+            mismatch = _find_mismatch(part, file)
             if mismatch is not None:
                 raise ValueError(f'{file.path}: mirror file {source}: {mismatch}')
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def extract_archive(

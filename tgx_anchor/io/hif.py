@@ -26,7 +26,6 @@ from tgx_anchor.io._columns import (
     parse_numbers,
     shorten,
 )
-from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
     check_groups,
@@ -42,6 +41,7 @@ from tgx_anchor.io._hypergraph import (
     to_tensor,
     warn_left_out,
 )
+from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
 
 DOCUMENT_KEYS = ('network-type', 'metadata', 'incidences', 'nodes', 'edges')
 RECORD_KEYS = {
@@ -469,8 +469,8 @@ def write_hif(
         **records,
     }
     if path is not None:
-        with replace_file(Path(path)) as file:
-            file.write(json.dumps(document, allow_nan=False).encode())
+        with replace_file(Path(path)) as part:
+            part.write_text(json.dumps(document, allow_nan=False), encoding='utf-8')
     return document
 
 

@@ -39,7 +39,6 @@ from tgx_anchor.io._columns import (
     row_number,
     shorten,
 )
-from tgx_anchor.io._files import check_is_file, paused_collection, replace_file
 from tgx_anchor.io._hypergraph import (
     build_data,
     check_groups,
@@ -55,6 +54,7 @@ from tgx_anchor.io._hypergraph import (
     to_tensor,
     warn_left_out,
 )
+from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -590,8 +590,8 @@ def _write_parquet(path: Path, columns: dict[str, list[Any]]) -> None:
             for name, column in columns.items()
         }
     )
-    with replace_file(path) as file:
-        parquet.write_table(table, file)
+    with replace_file(path) as part:
+        parquet.write_table(table, part)
 
 
 def _write_text(path: Path, columns: dict[str, list[Any]]) -> None:
@@ -606,7 +606,7 @@ def _write_text(path: Path, columns: dict[str, list[Any]]) -> None:
                 f"'{name}' must not hold NUL characters in a text file "
                 f"(got {shorten(odd)}; Parquet and 'to_hif' keep them)"
             )
-    with replace_file(path) as file:
+    with replace_file(path) as part, part.open('wb') as file:
         zipped = _suffix(path).endswith('.gz')
         # Without name and time, equal tables make equal files.
         binary = gzip.GzipFile('', 'wb', fileobj=file, mtime=0) if zipped else file

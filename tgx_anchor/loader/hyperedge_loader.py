@@ -43,6 +43,9 @@ class HyperedgeLoader(DataLoader[Key]):
       from nodes from all. A node draws once, for all layers, and not always the target
       that it belongs to; nodes that are reached last draw none.
 
+    An :class:`~tgx_anchor.nn.AnchorPredictor` gives the last three to its encoder as
+    :obj:`node_degree`, :obj:`hyperedge_size` and :obj:`drawn_mask`.
+
     Where all neighbours are drawn, any model that takes incidences can be used:
 
     .. code-block:: python

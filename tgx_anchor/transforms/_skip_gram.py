@@ -27,9 +27,10 @@ def skip_gram(
     generator: torch.Generator | None = None,
     progress: bool = False,
 ) -> Tensor:
-    r"""Embeds nodes by the *"Distributed Representations of Words and Phrases and
-    their Compositionality"* paper, so that nodes that are close in walks have a large
-    product of input vector :math:`\mathbf{u}` and output vector :math:`\mathbf{v}`,
+    r"""Embeds nodes by the `"Distributed Representations of Words and Phrases and their
+    Compositionality" <https://arxiv.org/abs/1310.4546>`_ paper, so that nodes that are
+    close in walks have a large product of input vector :math:`\mathbf{u}` and output
+    vector :math:`\mathbf{v}`,
 
     .. math::
         \max_{\mathbf{u}, \mathbf{v}} \sum_{(j, i)} \left( \log \sigma(

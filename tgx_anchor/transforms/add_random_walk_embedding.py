@@ -13,8 +13,9 @@ from tgx_anchor.transforms._skip_gram import skip_gram
 @functional_transform('add_random_walk_embedding')
 class AddRandomWalkEmbedding(BaseTransform):
     r"""Adds node embeddings learned from second-order random walks, as in the
-    *"Classification of Edge-Dependent Labels of Nodes in Hypergraphs"* paper
-    (functional name: :obj:`add_random_walk_embedding`).
+    `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper (functional name:
+    :obj:`add_random_walk_embedding`).
 
     A walk goes from a node :math:`c` to a co-member :math:`x \neq c` with probability
     proportional to :math:`\beta(s, c, x) \, w(c \to x)`, where

@@ -38,10 +38,10 @@ SIZE_COLUMN = 'hyperedge_size'
 
 @functional_transform('add_topological_features')
 class AddTopologicalFeatures(BaseTransform):
-    r"""Appends the topological features of the *"Identifying Group Anchors in
-    Real-World Group Interactions Under Label Scarcity"* paper to
-    :obj:`incidence_attr`
-    (functional name: :obj:`add_topological_features`).
+    r"""Appends the topological features of the `"Identifying Group Anchors in
+    Real-World Group Interactions Under Label Scarcity"
+    <https://arxiv.org/abs/2509.20762>`_ paper to :obj:`incidence_attr` (functional
+    name: :obj:`add_topological_features`).
 
     For each node centrality :math:`x_v` (degree, eigenvector centrality and PageRank
     of the weighted clique expansion, coreness) there are six *global* columns, the

@@ -18,9 +18,9 @@ from tgx_anchor.utils import (
 
 @functional_transform('add_within_order_rank')
 class AddWithinOrderRank(BaseTransform):
-    r"""Adds the ranks of nodes in their hyperedges of the *"Classification of
-    Edge-dependent Labels of Nodes in Hypergraphs"* paper as :obj:`incidence_rank`
-    (functional name: :obj:`add_within_order_rank`).
+    r"""Adds the ranks of nodes in their hyperedges of the `"Classification of
+    Edge-dependent Labels of Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_
+    paper as :obj:`incidence_rank` (functional name: :obj:`add_within_order_rank`).
 
     For degree, eigenvector centrality, PageRank and coreness, in this order, it is
 

@@ -14,7 +14,7 @@ from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import HGNN, AnchorPredictor, AnchorRadar, CoNHD, RandomHeuristic
-from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining, represent
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 MASKS = ('train_mask', 'val_mask', 'test_mask')
@@ -127,7 +127,7 @@ def test_one_step_by_hand() -> None:
 def test_the_best_state_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     # Accuracies at the looks after epochs 2, 4, ...: the second one is the best.
     data, found = planted(), iter([0.3, 0.6, 0.6, 0.5, 0.4, 0.9])
-    monkeypatch.setattr(PredictorTraining, '_val_accuracy', lambda _: next(found))
+    monkeypatch.setattr(PredictorTraining, '_accuracy', lambda *_: next(found))
     model = quick(num_epochs=100, patience=3).fit(data)
     assert [record.get('val_accuracy') for record in model.history] == [
         *(None, 0.3, None, 0.6, None, 0.6, None, 0.5, None, 0.4)
@@ -317,31 +317,10 @@ class Cheats(Asks):
         return x[hyperedge_index[0]] + role.unsqueeze(1)
 
 
-class Returns(torch.nn.Module):
-    """Returns anything."""
-
-    def __init__(self, out: Any) -> None:
-        super().__init__()
-        self.out = out
-
-    def forward(self, x: Tensor, hyperedge_index: Tensor) -> Any:  # noqa: ARG002
-        return self.out
-
-
 def test_encoders_that_do_not_work(tmp_path: Path) -> None:
     data = planted()
     with one_line_error("'encoder'", "'role'"):
         quick(encoder=Cheats()).fit(data)
-    wrong: list[Any] = [
-        {},
-        (torch.zeros(80, 2),),
-        (torch.zeros(400, 2), torch.zeros(80, 2)),
-        (torch.zeros(80, 2), torch.zeros(400, 2), torch.zeros(1)),
-        (torch.zeros(80), torch.zeros(400)),
-    ]
-    for out in wrong:
-        with one_line_error("'encoder'", '80 nodes'):
-            represent(Returns(out), data, data['x'])
     with one_line_error("'encoder'", 'module'):
         AnchorPredictor(None)  # type: ignore[arg-type]
     with one_line_error("'x'", '5', '6'):
@@ -352,72 +331,6 @@ def test_encoders_that_do_not_work(tmp_path: Path) -> None:
     model.save(tmp_path / 'model')
     twin = AnchorPredictor.load(tmp_path / 'model', encoder=Asks())
     assert torch.equal(twin.predict_proba(data), model.predict_proba(data))
-
-
-def test_encoder_is_given_what_it_names() -> None:
-    data = planted()
-    data.incidence_extra = torch.arange(data.num_incidences)
-    encoder = Incidence()
-    assert represent(encoder, data, data['x']).size() == (data.num_incidences, 6)
-    assert torch.equal(encoder.seen['incidence_extra'], data.incidence_extra)
-    row = torch.tensor([4, 2])
-    expected = data['x'][data.hyperedge_index[0, row]]
-    assert torch.equal(represent(encoder, data, data['x'], row), expected)
-    encoder.rows = 1
-    with one_line_error("'encoder'", str(data.num_incidences)):
-        represent(encoder, data, data['x'])
-
-
-class Wants(Asks):
-    """Cannot do without the sizes of everything."""
-
-    def forward(  # type: ignore[override]
-        self,
-        x: Tensor,
-        hyperedge_index: Tensor,
-        node_degree: Tensor,
-        hyperedge_size: Tensor,
-        **_: Any,
-    ) -> Tensor:
-        self.seen = node_degree, hyperedge_size
-        out: Tensor = self.lin(x)[hyperedge_index[0]]
-        return out
-
-
-class WantsMore(Asks):
-    """Cannot do without an attribute."""
-
-    def forward(  # type: ignore[override]
-        self, x: Tensor, hyperedge_index: Tensor, incidence_attr: Tensor
-    ) -> Tensor:
-        return x[hyperedge_index[0]] + incidence_attr
-
-
-@pytest.mark.parametrize('batch_size', [64, None])
-def test_encoder_that_asks_for_sizes(batch_size: int | None) -> None:
-    data = planted()
-    encoder = Wants()
-    represent(encoder, data, data['x'])
-    node, hyperedge = data.hyperedge_index
-    degree, size = encoder.seen
-    assert degree.tolist() == torch.bincount(node, minlength=80).tolist()
-    assert size.tolist() == torch.bincount(hyperedge, minlength=400).tolist()
-    quick(encoder=encoder, batch_size=batch_size, num_epochs=1).fit(data)
-
-
-def test_encoder_that_asks_for_what_is_not_there() -> None:
-    with one_line_error("'data'", "'incidence_attr'"):
-        quick(encoder=WantsMore(), num_epochs=1).fit(planted())
-
-
-def test_order_of_the_joined_vectors() -> None:
-    data = planted()
-    torch.manual_seed(0)
-    encoder = Mean()
-    node, hyperedge = data.hyperedge_index
-    x, e = encoder(data['x'], data.hyperedge_index)
-    expected = torch.cat([e[hyperedge], x[node]], dim=1)
-    assert torch.equal(represent(encoder, data, data['x']), expected)
 
 
 def test_incidence_native_encoder() -> None:
@@ -504,6 +417,11 @@ def test_longer_training_goes_on_as_if_it_had_been_asked_for(tmp_path: Path) -> 
         for model in (longer, whole)
     ]
     assert looks == [[2, 4, 6], [2, 4, 6]]
+    # A shorter one cannot be had of it.
+    content = path.read_bytes()
+    with one_line_error("'num_epochs'", '6', 'got 5'):
+        quick(num_epochs=5).fit(data, checkpoint=path)
+    assert path.read_bytes() == content
 
 
 def test_checkpoint_knows_what_the_encoder_reads(tmp_path: Path) -> None:
@@ -547,7 +465,7 @@ def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = quick(num_epochs=4).fit(planted_without_val())
     monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
     found = iter([0.1, 0.2])
-    monkeypatch.setattr(PredictorTraining, '_val_accuracy', lambda _: next(found))
+    monkeypatch.setattr(PredictorTraining, '_accuracy', lambda *_: next(found))
     with pytest.warns(UserWarning, match='after 5 of 50 epochs'):
         model = quick(num_epochs=50).fit(data)
     assert model.interrupted

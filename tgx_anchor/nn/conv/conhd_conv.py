@@ -17,9 +17,9 @@ _OPERATORS: tuple[Operator, ...] = ('unb', 'isab')
 
 
 class CoNHDConv(torch.nn.Module):
-    r"""The layer of CoNHD from the *"Co-Representation Neural Hypergraph Diffusion for
-    Edge-Dependent Node Classification"* paper: a step of gradient descent on
-    representations :math:`\mathbf{h}_{v;e}` of incidences,
+    r"""The layer of CoNHD from the `"Co-Representation Neural Hypergraph Diffusion for
+    Edge-Dependent Node Classification" <https://arxiv.org/abs/2405.14286>`_ paper: a
+    step of gradient descent on representations :math:`\mathbf{h}_{v;e}` of incidences,
 
     .. math::
         \mathbf{u}_{v;e} &= \mathrm{dropout} \left( \Phi_E \left( \left\{

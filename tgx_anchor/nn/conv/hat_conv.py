@@ -11,7 +11,8 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_hyperedges
 
 class HATConv(torch.nn.Module):
     r"""The layer of HAT, the hypergraph attention network that is a baseline of the
-    *"Classification of Edge-dependent Labels of Nodes in Hypergraphs"* paper,
+    `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper,
 
     .. math::
         \hat{\mathbf{x}}_v &= f(\mathbf{x}_v)

@@ -10,8 +10,8 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedg
 
 
 class HCHAConv(torch.nn.Module):
-    r"""The layer of HCHA from the *"Hypergraph Convolution and Hypergraph Attention"*
-    paper, with :math:`K` heads,
+    r"""The layer of HCHA from the `"Hypergraph Convolution and Hypergraph Attention"
+    <https://arxiv.org/abs/1901.08150>`_ paper, with :math:`K` heads,
 
     .. math::
         \alpha_k(v, e) &= \underset{e \ni v}{\mathrm{softmax}} \; \mathrm{ReLU} \left(

@@ -7,7 +7,8 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedg
 
 
 class HGNNConv(torch.nn.Module):
-    r"""The layer of HGNN from the *"Hypergraph Neural Networks"* paper,
+    r"""The layer of HGNN from the `"Hypergraph Neural Networks"
+    <https://arxiv.org/abs/1809.09401>`_ paper,
 
     .. math::
         \mathbf{e}'_e &= \sum_{v \in e} d_v^{-1/2}

@@ -10,8 +10,8 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedg
 
 
 class HNHNConv(torch.nn.Module):
-    r"""The layer of HNHN from the *"HNHN: Hypergraph Networks with Hyperedge Neurons"*
-    paper:
+    r"""The layer of HNHN from the `"HNHN: Hypergraph Networks with Hyperedge Neurons"
+    <https://arxiv.org/abs/2006.12278>`_ paper:
 
     .. math::
         \mathbf{e}'_e &= \mathrm{ReLU} \left( \mathbf{W}_E \, \frac{

@@ -9,8 +9,9 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedg
 
 
 class HNNConv(torch.nn.Module):
-    r"""The layer of HNN from the *"A Hypergraph Neural Network Framework for Learning
-    Hyperedge-Dependent Node Embeddings"* paper, as in its public implementation,
+    r"""The layer of HNN from the `"A Hypergraph Neural Network Framework for Learning
+    Hyperedge-Dependent Node Embeddings" <https://arxiv.org/abs/2212.14077>`_ paper, as
+    in its public implementation,
 
     .. math::
         \mathbf{A}_e &= \frac{1}{|e|} \sum_{v \in e} \frac{1}{d_v} \,

@@ -10,9 +10,9 @@ from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
 
 
 class InducedSetAttention(torch.nn.Module):
-    r"""The induced set attention block of the *"Set Transformer: A Framework for
-    Attention-based Permutation-Invariant Neural Networks"* paper, on sets given by an
-    index:
+    r"""The induced set attention block of the `"Set Transformer: A Framework for
+    Attention-based Permutation-Invariant Neural Networks"
+    <https://arxiv.org/abs/1810.00825>`_ paper, on sets given by an index:
 
     .. math::
         \mathrm{ISAB}(\mathbf{X}) = \mathrm{MAB}(\mathbf{X},

@@ -12,9 +12,10 @@ from tgx_anchor.nn.conv._set_product import collect, dot, spread
 
 
 class MultiheadAttentionBlock(torch.nn.Module):
-    r"""The multihead attention block of the *"Set Transformer: A Framework for
-    Attention-based Permutation-Invariant Neural Networks"* paper without layer
-    normalisation, on sets given by an index:
+    r"""The multihead attention block of the `"Set Transformer: A Framework for
+    Attention-based Permutation-Invariant Neural Networks"
+    <https://arxiv.org/abs/1810.00825>`_ paper without layer normalisation, on sets
+    given by an index:
 
     .. math::
         \mathrm{MAB}(\mathbf{Q}, \mathbf{K}) &= \mathbf{O} +

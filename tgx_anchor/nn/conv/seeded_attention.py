@@ -10,9 +10,9 @@ from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
 
 
 class SeededAttention(torch.nn.Module):
-    r"""The pooling by multihead attention of the *"Set Transformer: A Framework for
-    Attention-based Permutation-Invariant Neural Networks"* paper with one seed, on sets
-    given by an index:
+    r"""The pooling by multihead attention of the `"Set Transformer: A Framework for
+    Attention-based Permutation-Invariant Neural Networks"
+    <https://arxiv.org/abs/1810.00825>`_ paper with one seed, on sets given by an index:
 
     .. math::
         \mathrm{PMA}(\mathbf{X}) = \mathrm{MAB}(\mathbf{s}, \mathbf{X})

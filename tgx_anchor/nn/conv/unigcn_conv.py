@@ -7,8 +7,8 @@ from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedg
 
 
 class UniGCNConv(torch.nn.Module):
-    r"""The layer of UniGCNII from the *"UniGNN: a Unified Framework for Graph and
-    Hypergraph Neural Networks"* paper,
+    r"""The layer of UniGCNII from the `"UniGNN: a Unified Framework for Graph and
+    Hypergraph Neural Networks" <https://arxiv.org/abs/2105.00956>`_ paper,
 
     .. math::
         \mathbf{e}'_e &= \frac{1}{|e|} \sum_{v \in e} \mathbf{x}_v

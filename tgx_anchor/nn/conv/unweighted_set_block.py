@@ -9,8 +9,9 @@ from torch_geometric.utils import scatter
 
 
 class UnweightedSetBlock(torch.nn.Module):
-    r"""The unweighted block (UNB) from the *"Co-Representation Neural Hypergraph
-    Diffusion for Edge-Dependent Node Classification"* paper, on sets given by an index:
+    r"""The unweighted block (UNB) from the `"Co-Representation Neural Hypergraph
+    Diffusion for Edge-Dependent Node Classification"
+    <https://arxiv.org/abs/2405.14286>`_ paper, on sets given by an index:
 
     .. math::
         \mathbf{z}^{\prime}_j = B \left( \mathbf{z}_j \, \Vert \, \frac{1}{|s|}

@@ -8,9 +8,9 @@ from tgx_anchor.nn.conv.set_encoder import SetEncoder
 
 
 class WHATsNetConv(torch.nn.Module):
-    r"""The layer of WHATsNet from the *"Classification of Edge-dependent Labels of
-    Nodes in Hypergraphs"* paper: attention within each hyperedge, then within the
-    hyperedges of each node,
+    r"""The layer of WHATsNet from the `"Classification of Edge-dependent Labels of
+    Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: attention within
+    each hyperedge, then within the hyperedges of each node,
 
     .. math::
         \mathbf{e}^{\prime}_e &= \mathbf{W}_1 \, \mathrm{MAB} \left( \mathbf{e}_e,

@@ -15,8 +15,9 @@ def aggregate_strength(
     num_anchors: int = 1,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    r"""The global strength aggregation from the *"Identifying Group Anchors in
-    Real-World Group Interactions Under Label Scarcity"* paper (Eq. 4),
+    r"""The global strength aggregation from the `"Identifying Group Anchors in
+    Real-World Group Interactions Under Label Scarcity"
+    <https://arxiv.org/abs/2509.20762>`_ paper (Eq. 4),
 
     .. math::
         \hat{p}_v = \frac{1}{d_v} \left( w \sum_{e \in E'} \mathbf{1}[v \in A(e)] +

@@ -53,8 +53,9 @@ def anchor_target(y: Tensor, hyperedge: Tensor, mask: Tensor) -> Tensor:
 def anchor_cross_entropy(
     score: Tensor, y: Tensor, hyperedge: Tensor, mask: Tensor
 ) -> Tensor:
-    r"""The loss of stage 1 from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper (Eq. 1),
+    r"""The loss of stage 1 from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper (Eq.
+    1),
 
     .. math::
         \mathcal{L} = - \sum_{e \in E'} \frac{1}{|A(e)|} \sum_{a \in A(e)} \log

@@ -238,8 +238,9 @@ class _StrengthLoss(torch.autograd.Function):
 def strength_loss(
     strength: Tensor, problem: StrengthProblem, alpha: float | Tensor
 ) -> Tensor:
-    r"""The loss of stage 2 from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper (Eqs. 2 and 3),
+    r"""The loss of stage 2 from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper (Eqs.
+    2 and 3),
 
     .. math::
         \mathcal{L} = - \sum_{e \in E'} \log p_{A(e);e} -

@@ -4,10 +4,11 @@ from tgx_anchor.nn.models.hypergraph_set_transformer import HypergraphSetTransfo
 
 
 class AllSetTransformer(HypergraphSetTransformer):
-    r"""The AllSetTransformer of the *"You are AllSet: A Multiset Function Framework for
-    Hypergraph Neural Networks"* paper as it was compared in the *"Classification of
-    Edge-dependent Labels of Nodes in Hypergraphs"* paper: learned seeds attend to the
-    members of each hyperedge, then to the hyperedges of each node
+    r"""The AllSetTransformer of the `"You are AllSet: A Multiset Function Framework for
+    Hypergraph Neural Networks" <https://arxiv.org/abs/2106.13264>`_ paper as it was
+    compared in the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper: learned seeds attend to the members of
+    each hyperedge, then to the hyperedges of each node
     (:class:`~tgx_anchor.nn.conv.SeededAttention` with two maps after the attention),
     without activations between layers. Dropout is active in all layers.
 

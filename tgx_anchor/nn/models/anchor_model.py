@@ -1,7 +1,6 @@
 """What every predictor of anchors can do."""
 
 import inspect
-import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.utils import group_topk, incidence_fingerprint
 
@@ -129,12 +129,8 @@ class AnchorModel(torch.nn.Module, ABC):
         }
         if not Path(path).absolute().parent.is_dir():
             raise ValueError(f"'{path}' must lie in a folder that exists (got none)")
-        partial = Path(f'{path}.{os.getpid()}')
-        try:
-            torch.save(content, partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replace_file(Path(path)) as part:
+            torch.save(content, part)
 
     def _packed_params(self) -> dict[str, Any]:
         # The arguments as plain values, for a file that holds no code.

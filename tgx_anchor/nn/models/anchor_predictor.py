@@ -17,14 +17,10 @@ from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.models.anchor_model import AnchorModel, check_data, fingerprint
-from tgx_anchor.nn.models.anchor_predictor_training import (
-    PredictorTraining,
-    log_proba,
-    node_features,
-    represent,
-)
+from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 from tgx_anchor.nn.models.paper_baselines import paper_baseline
+from tgx_anchor.nn.models.represent import log_proba, node_features, represent
 
 Objective = Literal['role', 'anchor']
 _OBJECTIVES: tuple[Objective, ...] = ('role', 'anchor')
@@ -43,11 +39,12 @@ class AnchorPredictor(AnchorModel):
 
     which learn the roles of all members of the training hyperedges by cross-entropy.
     The anchor is then the member with the highest probability of the anchor's role, as
-    in the comparison of the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper. With :obj:`objective="anchor"` there is
-    one logit per incidence, which learns the anchor directly, as a softmax over the
-    members; what the head adds for a hyperedge is the same for all of them, so that of
-    a pair of vectors it is then the node's that counts.
+    in the comparison of the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper. With
+    :obj:`objective="anchor"` there is one logit per incidence, which learns the anchor
+    directly, as a softmax over the members; what the head adds for a hyperedge is the
+    same for all of them, so that of a pair of vectors it is then the node's that
+    counts.
 
     The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
     with the encoder.
@@ -63,9 +60,12 @@ class AnchorPredictor(AnchorModel):
         The reference implementations of the baselines differ in what does no good:
         their first node never learns its features (a padding row); they validate on
         sampled neighbourhoods, and HCHA and HNN with dropout, on what they saw before
-        the last step; each layer of a mini-batch draws its neighbours anew. Here all
-        nodes learn, validation and prediction are one pass over the whole hypergraph
-        without dropout, and a node draws once for all layers of a mini-batch.
+        the last step. Here all nodes learn, and validation and prediction are one pass
+        over the whole hypergraph without dropout.
+
+        To be simpler, and for no other reason, a node draws its neighbours once for all
+        layers of a mini-batch, where the references draw anew for each layer. With
+        :obj:`num_neighbors=-1` or one layer this is the same.
 
     .. code-block:: python
 
@@ -239,7 +239,9 @@ class AnchorPredictor(AnchorModel):
                 (default: :obj:`False`)
             checkpoint (str, optional): A file that takes the state of training at every
                 look at :obj:`val_mask`. If it is there already, training goes on from
-                it, and ends as if it had never stopped. (default: :obj:`None`)
+                it, and ends as if it had never stopped. That of another model is
+                refused; of an encoder that is not from this package, only the weights
+                tell it from another. (default: :obj:`None`)
         """
         training = PredictorTraining(self, data, checkpoint)
         bar = tqdm(

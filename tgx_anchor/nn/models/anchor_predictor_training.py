@@ -2,9 +2,7 @@
 
 import copy
 import hashlib
-import inspect
 import math
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn import Linear, Module, Parameter
+from torch.nn import Linear, Parameter
 from torch.nn.functional import cross_entropy
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.functional import anchor_cross_entropy
@@ -26,12 +25,18 @@ from tgx_anchor.nn.models.anchor_model import (
     one_line,
     training_mask,
 )
+from tgx_anchor.nn.models.represent import (
+    asked_names,
+    log_proba,
+    node_features,
+    represent,
+)
 
 if TYPE_CHECKING:
     from tgx_anchor.nn.models.anchor_predictor import AnchorPredictor
 
-# What an encoder is given in any case.
-_GIVEN = ('x', 'hyperedge_index', 'num_nodes', 'num_hyperedges', 'num_targets')
+# What an encoder asks for without its being an attribute.
+_GIVEN = ('num_nodes', 'num_hyperedges', 'num_targets')
 _FORMAT = 'tgx_anchor checkpoint 1'
 # Steps of a linear congruence keep the seeds of epochs of different models apart.
 _SEED_STEP = 1_000_003
@@ -122,7 +127,7 @@ class PredictorTraining:
 
     def _slim_data(self) -> AnchorData:
         # Batches take time to cut: no attributes but those that are looked at.
-        names = _asked_names(self.encoder)
+        names = asked_names(self.encoder)
         return AnchorData(
             self.data.hyperedge_index,
             self.data.num_nodes,
@@ -164,7 +169,7 @@ class PredictorTraining:
             is_last = self.epoch == model.num_epochs
             is_due = self.epoch % model.eval_every == 0
             if (is_last or is_due) and self.val_mask is not None:
-                record['val_accuracy'] = self._look()
+                record['val_accuracy'] = self._look(self.val_mask)
             record['seconds'] = time.perf_counter() - start
             self.history.append(record)
             # A look that is not due must not be seen by a longer training.
@@ -211,9 +216,8 @@ class PredictorTraining:
         score, y = logit.squeeze(1), batch['y'][row]
         return anchor_cross_entropy(score, y, hyperedge[row], mask) / mask.sum()
 
-    def _look(self) -> float:
-        # The accuracy on the validation hyperedges, of roles or of anchors.
-        accuracy = self._val_accuracy()
+    def _look(self, mask: Tensor) -> float:
+        accuracy = self._accuracy(mask)
         if accuracy > self.best_accuracy:
             self.best_accuracy, self.stale = accuracy, 0
             self.best = copy.deepcopy(self._state())
@@ -221,12 +225,11 @@ class PredictorTraining:
             self.stale += 1
         return accuracy
 
-    def _val_accuracy(self) -> float:
-        self.encoder.eval()
-        mask = self.mask if self.val_mask is None else self.val_mask
+    def _accuracy(self, mask: Tensor) -> float:
+        # On hyperedges of a mask, of roles or of anchors.
         row = mask[self.data.hyperedge_index[1]].nonzero().view(-1)
         with torch.no_grad():
-            logit = self.head(represent(self.encoder, self.data, self.table, row))
+            logit = self._logit(row)
         role = self.role[row]
         known = role >= 0
         if self.model.objective == 'role' and known.any():
@@ -235,6 +238,11 @@ class PredictorTraining:
         score = logit.new_zeros(self.data.num_incidences, dtype=torch.double)
         score[row] = log_proba(logit, self.anchor_role)
         return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
+
+    def _logit(self, row: Tensor) -> Tensor:
+        self.encoder.eval()
+        out: Tensor = self.head(represent(self.encoder, self.data, self.table, row))
+        return out
 
     # States ##################################################################
 
@@ -289,7 +297,7 @@ class PredictorTraining:
             self.val_mask,
             self.table,
             *self.encoder.state_dict().values(),
-            *(self.data.get(name) for name in _asked_names(self.encoder)),
+            *(self.data.get(name) for name in asked_names(self.encoder)),
         ]
         for value in values:
             if isinstance(value, Tensor):
@@ -311,12 +319,8 @@ class PredictorTraining:
             'scheduler': self.scheduler.state_dict(),
             'history': self.history,
         }
-        partial = path.with_name(f'{path.name}.{os.getpid()}')
-        try:
-            torch.save(content, partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replace_file(path) as part:
+            torch.save(content, part)
 
     def _resume(self, path: Path) -> None:
         try:
@@ -324,7 +328,9 @@ class PredictorTraining:
                 path, map_location=self.table.device, weights_only=True
             )
             found = content['format'], content['identity']
-            if found == (_FORMAT, self.identity()):
+            epoch = int(content['epoch'])
+            fits = found == (_FORMAT, self.identity())
+            if fits and epoch <= self.model.num_epochs:
                 self._take(content['state'])
                 self.optimizer.load_state_dict(content['optimizer'])
                 self.scheduler.load_state_dict(content['scheduler'])
@@ -337,165 +343,15 @@ class PredictorTraining:
                 f"'{path}' must be a checkpoint, remove it to begin anew "
                 f'(got: {one_line(error)})'
             ) from None
+        if fits:
+            raise ValueError(
+                f"'num_epochs' must be at least {epoch}, which '{path}' has behind it "
+                f'(got {self.model.num_epochs})'
+            )
         raise ValueError(
             f"'{path}' must be a checkpoint of the same model on the same data "
             f'(got another)'
         )
-
-
-def log_proba(logit: Tensor, role: int) -> Tensor:
-    r"""The logarithm of the probability of a role, or the logit itself where there is
-    only one. Twice as precise, so that members far behind do not tie.
-
-    Args:
-        logit (torch.Tensor): The logits of all roles.
-        role (int): The role.
-
-    Shapes:
-        - **logit:** :math:`(P, C)`
-        - **output:** :math:`(P)`
-    """
-    logit = logit.double()
-    if logit.size(1) > 1:
-        logit = logit.log_softmax(dim=1)
-    return logit[:, role]
-
-
-def _asked_names(encoder: Module) -> list[str]:
-    # What an encoder asks for, but for 'x' and 'hyperedge_index'.
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = inspect.signature(encoder.forward).parameters.values()
-    names = [each.name for each in parameters if each.kind not in kinds]
-    return [name for name in names if name not in ('x', 'hyperedge_index')]
-
-
-def represent(
-    encoder: Module,
-    data: AnchorData,
-    x: Tensor,
-    row: Tensor | None = None,
-    num_targets: int | None = None,
-) -> Tensor:
-    r"""The representations of incidences by an encoder, which is given what it asks
-    for by name.
-
-    Args:
-        encoder (torch.nn.Module): The encoder.
-        data (AnchorData): The hypergraph, or a mini-batch of one.
-        x (torch.Tensor): The features of the nodes.
-        row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`.
-            (default: :obj:`None`)
-        num_targets (int, optional): If given, these are the incidences of the first so
-            many hyperedges, and the encoder may leave out the rest.
-            (default: :obj:`None`)
-
-    Shapes:
-        - **x:** :math:`(N, F)`
-        - **row:** :math:`(R)`
-        - **output:** :math:`(R, D)`
-    """
-    index, size = data.hyperedge_index, data.num_hyperedges
-    names = _asked_names(encoder)
-    for name in names:
-        if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
-            raise ValueError(
-                f"'encoder' must not see labels or splits (got the argument {name!r})"
-            )
-    width = getattr(encoder, 'in_channels', None)
-    if isinstance(width, int) and width > 0 and x.size(1) != width:
-        raise ValueError(
-            f"'x' must have {width} columns, as the encoder takes them "
-            f'(got {x.size(1)})'
-        )
-    given = {name: _given(name, data, num_targets) for name in names}
-    for name, parameter in inspect.signature(encoder.forward).parameters.items():
-        if name not in given or given[name] is not None:
-            continue
-        if parameter.default is inspect.Parameter.empty:
-            raise ValueError(
-                f"'data' must have {name!r}, which the encoder takes (got none)"
-            )
-        # Its own default.
-        del given[name]
-    out = encoder(x, index, **given)
-    # An encoder that is told the targets may return no more than them.
-    part = None if given.get('num_targets') is None else row
-    if isinstance(out, Tensor):
-        if part is not None and out.size(0) == part.numel():
-            return out
-        if out.size(0) != data.num_incidences:
-            raise ValueError(
-                f"'encoder' must return one row per incidence, that is "
-                f'{data.num_incidences}, or a pair of nodes and hyperedges '
-                f'(got {out.size(0)} rows)'
-            )
-        return out if row is None else out.index_select(0, row)
-    sizes = [
-        table.size(0) if isinstance(table, Tensor) and table.dim() == 2 else type(table)
-        for table in (out if isinstance(out, tuple | list) else [out])
-    ]
-    expected = [[int(data.num_nodes or 0), size]]
-    if part is not None and part.numel() > 0:
-        expected.append([int(index[0, part].max()) + 1, num_targets or 0])
-    if sizes not in expected:
-        nodes, hyperedges = expected[-1]
-        raise ValueError(
-            f"'encoder' must return a table of incidences, or one of {nodes} nodes and "
-            f'one of {hyperedges} hyperedges (got {sizes})'
-        )
-    node, hyperedge = out
-    if row is not None:
-        index = index.index_select(1, row)
-    return torch.cat(
-        [hyperedge.index_select(0, index[1]), node.index_select(0, index[0])], dim=1
-    )
-
-
-def _given(name: str, data: AnchorData, num_targets: int | None) -> Any:
-    # What is passed to an encoder under a name.
-    match name:
-        case 'num_nodes':
-            return data.num_nodes
-        case 'num_hyperedges':
-            return data.num_hyperedges
-        case 'num_targets':
-            return num_targets
-        case 'drawn_mask':
-            return data.get('incidence_drawn')
-        # Those in the whole are known to a mini-batch.
-        case 'node_degree':
-            degree = data.get('node_degree')
-            if degree is None:
-                size = int(data.num_nodes or 0)
-                degree = torch.bincount(data.hyperedge_index[0], minlength=size)
-            return degree
-        case 'hyperedge_size':
-            degree = data.get('hyperedge_degree')
-            return data.hyperedge_size if degree is None else degree
-    return data.get(name)
-
-
-def node_features(data: AnchorData) -> Tensor:
-    r"""The features of nodes that training starts from.
-
-    Args:
-        data (AnchorData): The hypergraph.
-
-    Shapes:
-        - **output:** :math:`(N, F)`
-    """
-    x: Tensor | None = data.get('x')
-    if x is None:
-        raise ValueError(
-            "'data' must have features of nodes 'x' (got none; "
-            "'AddRandomWalkEmbedding()(data)' makes them)"
-        )
-    if x.dim() != 2:
-        raise ValueError(f"'x' must be a table (got shape {list(x.size())})")
-    x = x.to(torch.get_default_dtype())
-    if not torch.isfinite(x).all():
-        raise ValueError("'x' must be finite (got NaN or infinity)")
-    return x
 
 
 def _targets(

@@ -76,8 +76,8 @@ _CHUNK_ROWS = 1 << 15
 
 
 class AnchorRadar(AnchorModel):
-    r"""AnchorRadar from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper.
+    r"""AnchorRadar from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
 
     #. **Stage 1.** A small MLP scores every incidence from its features,
        :math:`s^{(1)}_{v;e}`, and learns from the known anchors

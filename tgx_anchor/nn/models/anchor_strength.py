@@ -5,9 +5,9 @@ from torch import Tensor
 
 
 class AnchorStrength(torch.nn.Module):
-    r"""Stage 2 of AnchorRadar from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper: one anchor strength :math:`s^{(2)}_v` per
-    node, started at one. Train it with
+    r"""Stage 2 of AnchorRadar from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper: one
+    anchor strength :math:`s^{(2)}_v` per node, started at one. Train it with
     :func:`~tgx_anchor.nn.functional.strength_loss`.
 
     Args:

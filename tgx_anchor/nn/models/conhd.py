@@ -11,9 +11,9 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
 class CoNHD(HypergraphEncoder):
-    r"""CoNHD from the *"Co-Representation Neural Hypergraph Diffusion for
-    Edge-Dependent Node Classification"* paper, in the form of gradient descent:
-    representations of incidences, which begin at
+    r"""CoNHD from the `"Co-Representation Neural Hypergraph Diffusion for
+    Edge-Dependent Node Classification" <https://arxiv.org/abs/2405.14286>`_ paper, in
+    the form of gradient descent: representations of incidences, which begin at
 
     .. math::
         \mathbf{h}^{(0)}_{v;e} = \mathrm{dropout} \left( \mathrm{ReLU} \left(
@@ -114,31 +114,10 @@ class CoNHD(HypergraphEncoder):
         incidence_rank: Tensor | None = None,
         num_targets: int | None = None,
     ) -> Tensor:
-        r"""Runs the forward pass.
-
-        Args:
-            x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences.
-            drawn_mask (torch.Tensor, optional): The incidences that nodes see, all if
-                :obj:`None`. Others get nothing from their nodes.
-                (default: :obj:`None`)
-            incidence_rank (torch.Tensor, optional): The ranks of nodes in their
-                hyperedges, as :class:`~tgx_anchor.transforms.AddWithinOrderRank` adds
-                them; needed unless they are left out. (default: :obj:`None`)
-            num_targets (int, optional): If given, only the incidences of the first so
-                many hyperedges are returned, and what they do not depend on is left
-                out. Nodes see their incidences with these hyperedges, drawn or not.
-                (default: :obj:`None`)
-
-        Returns:
-            The representations of incidences.
-
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **hyperedge_index:** :math:`(2, P)`
-            - **drawn_mask:** :math:`(P)`
-            - **incidence_rank:** :math:`(P, 4)`
-            - **output:** :math:`(P, \mathrm{out})`
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says. The ranks of
+        nodes are needed unless they are left out. Incidences that are not drawn get
+        nothing from their nodes, but those of the first :obj:`num_targets` hyperedges
+        count as drawn; only these are returned.
         """
         conv = self.convs[0]
         if num_targets is None:

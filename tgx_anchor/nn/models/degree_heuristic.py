@@ -12,9 +12,9 @@ from tgx_anchor.utils import degree, distinct_hyperedges
 
 
 class DegreeHeuristic(AnchorModel):
-    r"""The degree heuristic from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper (Observation 1): the anchor is the
-    member of highest, or of lowest, degree,
+    r"""The degree heuristic from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper
+    (Observation 1): the anchor is the member of highest, or of lowest, degree,
 
     .. math::
         p(v; e) = \frac{d_v^{\sigma}}{\sum_{u \in e} d_u^{\sigma}}, \qquad

@@ -10,7 +10,8 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HAT(HypergraphEncoder):
     r"""The hypergraph attention network in the form in which it is a baseline of the
-    *"Classification of Edge-dependent Labels of Nodes in Hypergraphs"* paper: layers
+    `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HATConv`.
 
     Hyperedges begin with states of zeros, so that all of them have the same query in

@@ -9,10 +9,11 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
 class HCHA(HypergraphEncoder):
-    r"""The encoder of the *"Hypergraph Convolution and Hypergraph Attention"* paper, in
-    the form in which it is a baseline of the *"Classification of Edge-dependent Labels
-    of Nodes in Hypergraphs"* paper: layers :class:`~tgx_anchor.nn.conv.HCHAConv`, with
-    ReLU on the nodes between them.
+    r"""The encoder of the `"Hypergraph Convolution and Hypergraph Attention"
+    <https://arxiv.org/abs/1901.08150>`_ paper, in the form in which it is a baseline of
+    the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    :class:`~tgx_anchor.nn.conv.HCHAConv`, with ReLU on the nodes between them.
 
     Hyperedges begin with states of zeros, so that the attention of the first layer is
     uniform: with one layer, more than half of the parameters have no effect.

@@ -31,7 +31,7 @@ class HypergraphEncoder(torch.nn.Module):
             node_degree=None,      # [N], in the whole hypergraph; None: counted
             hyperedge_size=None,   # [M], likewise
             drawn_mask=None,       # [P], what nodes receive from; None: everything
-            incidence_rank=None,   # [P, 4]
+            incidence_rank=None,   # [P, 4], as AddWithinOrderRank adds them
             num_targets=None,      # how many hyperedges are asked for; None: all
         )
 

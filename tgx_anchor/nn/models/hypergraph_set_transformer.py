@@ -7,10 +7,11 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
 class HypergraphSetTransformer(HypergraphEncoder):
-    r"""The *"Set Transformer: A Framework for Attention-based Permutation-Invariant
-    Neural Networks"* on hypergraphs, as it was compared in the *"Classification of
-    Edge-dependent Labels of Nodes in Hypergraphs"* paper: members of each hyperedge,
-    then hyperedges of each node, attend to each other
+    r"""The `"Set Transformer: A Framework for Attention-based Permutation-Invariant
+    Neural Networks" <https://arxiv.org/abs/1810.00825>`_ on hypergraphs, as it was
+    compared in the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
+    <https://arxiv.org/abs/2306.03032>`_ paper: members of each hyperedge, then
+    hyperedges of each node, attend to each other
     (:class:`~tgx_anchor.nn.conv.InducedSetAttention`), and learned seeds to them
     (:class:`~tgx_anchor.nn.conv.SeededAttention`), without activations between layers.
     Dropout is active in all layers.
@@ -78,29 +79,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
         drawn_mask: Tensor | None = None,
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass.
-
-        Args:
-            x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
-                (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from, all if :obj:`None`. (default: :obj:`None`)
-            num_targets (int, optional): If given, only the first so many hyperedges
-                and their members are asked for: the tables end with the last of them.
-                (default: :obj:`None`)
-
-        Returns:
-            The representations of nodes and of hyperedges.
-
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **hyperedge_index:** :math:`(2, P)`
-            - **drawn_mask:** :math:`(P)`
-            - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
-        """
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
         for conv, scope in self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
         ):

@@ -6,8 +6,9 @@ from torch_geometric.nn.models import MLP
 
 
 class IncidenceScorer(torch.nn.Module):
-    r"""Stage 1 of AnchorRadar from the *"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity"* paper: the topology-based score
+    r"""Stage 1 of AnchorRadar from the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper: the
+    topology-based score
 
     .. math::
         s^{(1)}_{v;e} = \mathrm{MLP}(\mathbf{x}_{v;e})

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from tgx_anchor.nn.conv import UniGCNConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
@@ -14,10 +15,11 @@ Variant = Literal['unigcnii', 'unigcn']
 
 
 class UniGCN(HypergraphEncoder):
-    r"""The encoder of the *"UniGNN: a Unified Framework for Graph and Hypergraph Neural
-    Networks"* paper, by default in the form in which it is a baseline of the
-    *"Classification of Edge-dependent Labels of Nodes in Hypergraphs"* paper, which is
-    UniGCNII under the name of UniGCN,
+    r"""The encoder of the `"UniGNN: a Unified Framework for Graph and Hypergraph Neural
+    Networks" <https://arxiv.org/abs/2105.00956>`_ paper, by default in the form in
+    which it is a baseline of the `"Classification of Edge-dependent Labels of Nodes in
+    Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper, which is UniGCNII under the
+    name of UniGCN,
 
     .. math::
         \mathbf{z}^{(0)} = \mathrm{ReLU} \left( \mathbf{W}_0 \mathbf{x} +
@@ -130,8 +132,10 @@ class UniGCN(HypergraphEncoder):
         r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
         x_0: Tensor | None = None
         if self.lin is not None:
-            x = x_0 = self.lin(self._drop(x, -1)).relu()
-        x = self._drop(x, -1)
+            x = x_0 = self.lin(
+                functional.dropout(x, self.dropout, self.training)
+            ).relu()
+        x = functional.dropout(x, self.dropout, self.training)
         x, hyperedge = self._propagate(
             x,
             hyperedge_index,
@@ -144,11 +148,13 @@ class UniGCN(HypergraphEncoder):
         )
         if self.lin_node is not None and self.lin_hyperedge is not None:
             x = self.lin_node(x)
-            hyperedge = self.lin_hyperedge(self._drop(hyperedge, -1))
+            hyperedge = self.lin_hyperedge(
+                functional.dropout(hyperedge, self.dropout, self.training)
+            )
         return x, hyperedge
 
     def _drop(self, value: Tensor, layer: int) -> Tensor:
-        # Everything that goes into another map, which is not so at the very end.
+        # Of everything that goes into another map, which is not so at the very end.
         if self.lin_node is None and layer == self.num_layers - 1:
             return value
-        return torch.nn.functional.dropout(value, self.dropout, self.training)
+        return functional.dropout(value, self.dropout, self.training)

@@ -7,10 +7,10 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
 class WHATsNet(HypergraphEncoder):
-    r"""WHATsNet from the *"Classification of Edge-dependent Labels of Nodes in
-    Hypergraphs"* paper: layers of :class:`~tgx_anchor.nn.conv.WHATsNetConv`, the states
-    of hyperedges zero before the first one, without activations between them.
-    Dropout is active in all layers.
+    r"""WHATsNet from the `"Classification of Edge-dependent Labels of Nodes in
+    Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: layers of
+    :class:`~tgx_anchor.nn.conv.WHATsNetConv`, the states of hyperedges zero before the
+    first one, without activations between them. Dropout is active in all layers.
 
     The first layer asks the same of all hyperedges, since their states are zero: in the
     map of these queries, only the bias learns. The biases of maps of keys never do.
@@ -86,32 +86,8 @@ class WHATsNet(HypergraphEncoder):
         incidence_rank: Tensor | None = None,
         num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass.
-
-        Args:
-            x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
-                (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from, all if :obj:`None`. (default: :obj:`None`)
-            incidence_rank (torch.Tensor, optional): The ranks of nodes in their
-                hyperedges, as :class:`~tgx_anchor.transforms.AddWithinOrderRank` adds
-                them; needed unless they are left out. (default: :obj:`None`)
-            num_targets (int, optional): If given, only the first so many hyperedges
-                and their members are asked for: the tables end with the last of them.
-                (default: :obj:`None`)
-
-        Returns:
-            The representations of nodes and of hyperedges.
-
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **hyperedge_index:** :math:`(2, P)`
-            - **drawn_mask:** :math:`(P)`
-            - **incidence_rank:** :math:`(P, 4)`
-            - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
+        r"""Runs the forward pass, as :class:`HypergraphEncoder` says. The ranks of
+        nodes are needed unless they are left out.
         """
         layers = self._layers(
             x, hyperedge_index, num_hyperedges, drawn_mask, num_targets

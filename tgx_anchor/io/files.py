@@ -4,8 +4,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
-from uuid import uuid4
+from tempfile import TemporaryDirectory
 
 
 def check_is_file(name: str, path: Path) -> None:
@@ -29,14 +28,12 @@ def paused_collection() -> Iterator[None]:
 
 
 @contextmanager
-def replace_file(path: Path) -> Iterator[BinaryIO]:
-    r"""Opens a file that takes the place of :obj:`path` once it is complete, so that
-    an interrupted writer leaves the old file as it was.
+def replace_file(path: Path) -> Iterator[Path]:
+    r"""Gives the path of a file to write, which takes the place of :obj:`path` once it
+    is complete, so that an interrupted writer leaves the old file as it was.
     """
-    part = path.with_name(f'.{uuid4().hex}.part')
-    try:
-        with part.open('xb') as file:
-            yield file
+    # Under its own name, by which writers choose formats and PyTorch names contents.
+    with TemporaryDirectory('.part', f'{path.name}.', path.absolute().parent) as folder:
+        part = Path(folder) / path.name
+        yield part
         part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
