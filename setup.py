@@ -20,7 +20,13 @@ EXTRAS = {
     'scatter': ['torch-scatter>=2.1.2'],
     'docs': ['sphinx>=7'],
 }
-EXTRAS['bench'] = [*EXTRAS['viz'], *EXTRAS['cli'], 'igraph>=0.11', 'networkx>=3.2']
+EXTRAS['bench'] = [
+    *EXTRAS['viz'],
+    *EXTRAS['cli'],
+    'gensim>=4.3',
+    'igraph>=0.11',
+    'networkx>=3.2',
+]
 EXTRAS['test'] = sorted(
     {
         *EXTRAS['cli'],

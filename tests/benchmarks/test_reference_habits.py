@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from torch_geometric.utils import scatter
 
 from tests.benchmarks.scripts import load_script
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
@@ -85,6 +86,23 @@ def test_best_rate(
     assert found[0] == round(training.model.score(data, data.test_mask), 6)
 
 
+def test_skip_gram_of_the_references(script: ModuleType, root: str) -> None:
+    x = script.gensim_embedding('planted', root, 6)
+    assert x.size() == (1000, 6)
+    assert torch.allclose(x.mean(dim=0), torch.zeros(6), atol=1e-5)
+    # Members of a group are alike, as ours are.
+    data = load_setting('planted')
+    node, hyperedge = data.hyperedge_index
+    mean = scatter(x[node], hyperedge, 0, data.num_hyperedges, 'mean')
+    within = (x[node] - mean[hyperedge]).square().mean()
+    assert within < 0.9 * x[node].square().mean()
+    script.gensim_embedding.cache_clear()
+    assert torch.equal(script.gensim_embedding('planted', root, 6), x)
+    training = script.train('planted', 'HNN', 'gensim', 0, root, None)
+    x = script.gensim_embedding('planted', root, 48)
+    assert torch.equal(training.data['x'], x)
+
+
 def test_without_ranks(script: ModuleType, root: str) -> None:
     training = script.train('planted', 'CoNHD-U', 'unranked', 0, root, None)
     assert not training.model.encoder.use_rank
@@ -109,6 +127,7 @@ def test_goes_on(
         b'logit',
         b'stale',
         b'rate',
+        b'gensim',
     ]
     assert 'stale' in capsys.readouterr().out
     script.main()

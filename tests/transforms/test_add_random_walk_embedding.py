@@ -25,6 +25,7 @@ from tgx_anchor.transforms._hypergraph_walk import (
     Neighbourhood,
 )
 from tgx_anchor.transforms._skip_gram import _SkipGram, skip_gram
+from tgx_anchor.transforms.add_random_walk_embedding import standardize
 from tgx_anchor.utils import collapse_incidences
 
 # Members listed twice, groups that come again, singletons, a loner, a far end.
@@ -370,6 +371,21 @@ def test_columns_are_standardized() -> None:
     )
     std = x.std(dim=0, correction=0)
     torch.testing.assert_close(std, torch.ones(6).double(), atol=1e-5, rtol=0)
+
+
+def test_walks_of_the_embedding() -> None:
+    data = AnchorData(torch.tensor([[0, 1, 1, 2, 3], [0, 0, 1, 1, 2]]), 4, 3)
+    transform = AddRandomWalkEmbedding(3, walks_per_node=2, walk_length=5, seed=7)
+    walks = transform.walk(data)
+    assert walks.size() == (8, 5)
+    assert walks[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert walks[6:].tolist() == [[3] * 5] * 2
+    assert torch.equal(transform.walk(data), walks)
+    generator = torch.Generator().manual_seed(7)
+    assert torch.equal(transform.walk(data, generator), walks)
+    # Those that the embeddings are made of.
+    expected = skip_gram(walks, 4, 3, generator=generator)
+    assert torch.equal(transform(data)['x'], standardize(expected))
 
 
 def test_seeds_decide_and_global_state_is_left_alone() -> None:

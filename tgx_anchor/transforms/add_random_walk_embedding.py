@@ -38,6 +38,11 @@ class AddRandomWalkEmbedding(BaseTransform):
     then standardised over all nodes (mean 0, population standard deviation 1; zeros
     where all are equal).
 
+    Skip-gram is our own, not that of :obj:`gensim` as in the paper: a step for a block
+    of walks and not for a pair takes a fraction of the time, and threads do not make it
+    another one at each run. Baselines find about as many anchors with either
+    (:obj:`benchmarks/reference_habits.py`).
+
     The result is the same, bit for bit, for the same hypergraph, arguments, PyTorch
     version and machine with one CPU thread. It takes time: compute it once, as
     :obj:`pre_transform` of a dataset.
@@ -121,16 +126,14 @@ class AddRandomWalkEmbedding(BaseTransform):
 
     def forward(self, data: AnchorData) -> AnchorData:
         r"""Adds the embeddings to :obj:`data`."""
-        index, num_nodes = data.hyperedge_index, int(data.num_nodes or 0)
+        num_nodes = int(data.num_nodes or 0)
         if num_nodes == 0:
-            data[self.attr_name] = torch.zeros((0, self.dim), device=index.device)
+            device = data.hyperedge_index.device
+            data[self.attr_name] = torch.zeros((0, self.dim), device=device)
             return data
         generator = torch.Generator().manual_seed(self.seed)
-        walker = HypergraphWalk(index, num_nodes, data.num_hyperedges, self.p, self.q)
-        start = torch.arange(num_nodes, device=index.device)
-        start = start.repeat_interleave(self.walks_per_node)
         embedding = skip_gram(
-            walker.sample(start, self.walk_length, generator, self.progress),
+            self.walk(data, generator),
             num_nodes,
             self.dim,
             self.window,
@@ -141,8 +144,30 @@ class AddRandomWalkEmbedding(BaseTransform):
             generator,
             self.progress,
         )
-        data[self.attr_name] = _standardize(embedding)
+        data[self.attr_name] = standardize(embedding)
         return data
+
+    def walk(
+        self, data: AnchorData, generator: torch.Generator | None = None
+    ) -> Tensor:
+        r"""The random walks that the embeddings are learned from.
+
+        Args:
+            data (AnchorData): The hypergraph.
+            generator (torch.Generator, optional): Decides them in the place of
+                :obj:`seed`. (default: :obj:`None`)
+
+        Shapes:
+            - **output:** :math:`(\mathrm{walks\_per\_node} \cdot N,
+              \mathrm{walk\_length})`
+        """
+        index, num_nodes = data.hyperedge_index, int(data.num_nodes or 0)
+        if generator is None:
+            generator = torch.Generator().manual_seed(self.seed)
+        walker = HypergraphWalk(index, num_nodes, data.num_hyperedges, self.p, self.q)
+        start = torch.arange(num_nodes, device=index.device)
+        start = start.repeat_interleave(self.walks_per_node)
+        return walker.sample(start, self.walk_length, generator, self.progress)
 
     def __repr__(self) -> str:
         # What a bar shows does not change the result, and must not void a cache.
@@ -151,7 +176,16 @@ class AddRandomWalkEmbedding(BaseTransform):
         return f'{self.__class__.__name__}({values})'
 
 
-def _standardize(value: Tensor) -> Tensor:
+def standardize(value: Tensor) -> Tensor:
+    r"""Makes the mean of each column 0 and its population standard deviation 1; zeros
+    where all are equal.
+
+    Args:
+        value (torch.Tensor): The columns.
+
+    Shapes:
+        - **value, output:** :math:`(N, D)`
+    """
     value = value.double()
     value = value - value.mean(dim=0)
     # Where all are equal, the rounding of their mean must not be blown up.
