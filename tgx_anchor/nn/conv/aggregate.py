@@ -76,8 +76,8 @@ class Aggregate:
 
     in which repeated incidences count as often as they are listed, and empty sums are
     zero. The incidences are put in order once; each sum is then one sweep over them
-    that stores nothing per incidence, and its gradient is the sum in the other
-    direction.
+    that stores nothing per incidence, unlike :obj:`scatter` and :obj:`MessagePassing`
+    of PyG, and its gradient is the sum in the other direction.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences; faster if sorted by hyperedge.
