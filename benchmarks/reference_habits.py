@@ -28,6 +28,7 @@ import argparse
 import csv
 import io
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -197,46 +198,73 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def main() -> None:
-    r"""Runs the script."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--datasets', nargs='+', default=['emER', 'qaBI'])
-    parser.add_argument('--methods', nargs='+', default=list(HABITS), choices=HABITS)
-    parser.add_argument('--splits', type=int, default=1)
-    parser.add_argument('--root')
-    parser.add_argument('--out', type=Path, default=OUT)
-    arguments = parser.parse_args()
-    console, rows = Console(), read_rows(arguments.out)
+def run(arguments: argparse.Namespace, console: Console) -> list[dict[str, str]]:
+    r"""Measures what is not in the file yet, and returns all that is then."""
+    rows = read_rows(arguments.out)
     done = {tuple(row[name] for name in HEADER[:4]) for row in rows}
-    for setting in arguments.datasets:
-        for split in range(arguments.splits):
-            for method in arguments.methods:
-                for habit in ('ours', *HABITS[method]):
-                    if (setting, method, habit, str(split)) in done:
-                        continue
-                    found = measure(setting, method, habit, split, arguments.root)
-                    lines = [
-                        [setting, method, name, str(split), *map(str, values)]
-                        for name, values in found.items()
-                    ]
-                    # At once, so that a kill does not part them.
-                    with arguments.out.open('a', encoding='utf-8') as file:
-                        file.write(''.join(','.join(line) + '\n' for line in lines))
-                    for line in lines:
-                        rows.append(dict(zip(HEADER, line, strict=True)))
-                        console.print(*line, highlight=False)
-    table = Table('setting', 'method', 'habit', 'splits', 'accuracy (%)', 'paper')
+    tasks = [
+        (setting, method, habit, split)
+        for setting in arguments.datasets
+        for split in range(arguments.splits)
+        for method in arguments.methods
+        for habit in ('ours', *HABITS[method])
+        if habit in arguments.habits
+    ]
+    for setting, method, habit, split in tasks:
+        if (setting, method, habit, str(split)) in done:
+            continue
+        found = measure(setting, method, habit, split, arguments.root)
+        lines = [
+            [setting, method, name, str(split), *map(str, values)]
+            for name, values in found.items()
+        ]
+        # At once, so that a kill does not part them.
+        with arguments.out.open('a', encoding='utf-8') as file:
+            file.write(''.join(','.join(line) + '\n' for line in lines))
+        for line in lines:
+            rows.append(dict(zip(HEADER, line, strict=True)))
+            console.print(*line, highlight=False)
+    return rows
+
+
+def summarise(rows: list[dict[str, str]]) -> list[list[str]]:
+    r"""A table of mean accuracies, a header first, beside the paper's."""
     paper = PaperFigures()
     groups: dict[tuple[str, str, str], list[float]] = {}
     for row in rows:
         key = row['setting'], row['method'], row['habit']
         groups.setdefault(key, []).append(100 * float(row['accuracy']))
-    for (setting, method, habit), values in groups.items():
-        mean = sum(values) / len(values)
-        printed = paper.cell('accuracy', method, setting)
-        count = str(len(values))
-        table.add_row(setting, method, habit, count, f'{mean:.1f}', printed)
+    table = [['setting', 'method', 'habit', 'splits', 'accuracy (%)', 'paper']]
+    methods = list(HABITS)
+    for key, values in sorted(
+        groups.items(), key=lambda item: (item[0][0], methods.index(item[0][1]))
+    ):
+        mean = f'{sum(values) / len(values):.1f}'
+        printed = paper.cell('accuracy', key[1], key[0])
+        table.append([*key, str(len(values)), mean, printed])
+    return table
+
+
+def main() -> None:
+    r"""Runs the script."""
+    habits = list(dict.fromkeys(['ours', *chain.from_iterable(HABITS.values())]))
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--datasets', nargs='+', default=['emER', 'qaBI'])
+    parser.add_argument('--methods', nargs='+', default=list(HABITS), choices=HABITS)
+    parser.add_argument('--habits', nargs='+', default=habits, choices=habits)
+    parser.add_argument('--splits', type=int, default=1)
+    parser.add_argument('--root')
+    parser.add_argument('--out', type=Path, default=OUT)
+    arguments, console = parser.parse_args(), Console()
+    header, *lines = summarise(run(arguments, console))
+    table = Table(*header)
+    for line in lines:
+        table.add_row(*line)
     console.print(table)
+    rule = ['---'] * len(header)
+    with replace_file(arguments.out.with_suffix('.md')) as part:
+        text = ''.join(f'| {" | ".join(line)} |\n' for line in (header, rule, *lines))
+        part.write_text(text, encoding='utf-8')
 
 
 if __name__ == '__main__':

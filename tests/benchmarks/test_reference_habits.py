@@ -130,8 +130,18 @@ def test_goes_on(
         b'gensim',
     ]
     assert 'stale' in capsys.readouterr().out
+    lines = path.with_suffix('.md').read_text(encoding='utf-8').splitlines()
+    accuracy = 100 * float(content.splitlines()[1].split(b',')[4])
+    assert lines[2] == f'| planted | HNN | ours | 1 | {accuracy:.1f} |  |'
+    assert len(lines) == 7
     script.main()
     assert path.read_bytes() == content
+    # One habit alone.
+    other = tmp_path / 'other.csv'
+    monkeypatch.setattr(sys, 'argv', [*words, '--habits', 'stale', '--out', str(other)])
+    script.main()
+    assert other.read_bytes().splitlines()[1:] == content.splitlines()[3:4]
+    monkeypatch.setattr(sys, 'argv', [*words, '--out', str(path)])
     # A line that was cut off is measured again.
     path.write_bytes(content[:-3])
     script.main()
