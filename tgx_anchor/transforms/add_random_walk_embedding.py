@@ -39,9 +39,8 @@ class AddRandomWalkEmbedding(BaseTransform):
     where all are equal).
 
     Skip-gram is our own, not that of :obj:`gensim` as in the paper: a step for a block
-    of walks and not for a pair takes a fraction of the time, and threads do not make it
-    another one at each run. Baselines find about as many anchors with either
-    (:obj:`benchmarks/reference_habits.py`).
+    of walks and not for a pair takes a fraction of the time, and needs no package. What
+    baselines make of either is in :obj:`benchmarks/results/reference_habits.md`.
 
     The result is the same, bit for bit, for the same hypergraph, arguments, PyTorch
     version and machine with one CPU thread. It takes time: compute it once, as
