@@ -35,6 +35,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
+from tqdm import tqdm
 
 from tgx_anchor.comparison import PaperFigures
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
@@ -147,8 +148,11 @@ def train(
             use_rank=False,
         )
     training = TRAININGS.get(habit, PredictorTraining)(model, data)
-    for _ in training.run():
-        pass
+    # None: shown where there is a terminal.
+    bar = tqdm(total=model.num_epochs, desc=f'{setting} {method} {habit}', disable=None)
+    with bar:
+        for _ in training.run():
+            bar.update()
     training.finish()
     return training
 
@@ -235,9 +239,14 @@ def summarise(rows: list[dict[str, str]]) -> list[list[str]]:
         key = row['setting'], row['method'], row['habit']
         groups.setdefault(key, []).append(100 * float(row['accuracy']))
     table = [['setting', 'method', 'habit', 'splits', 'accuracy (%)', 'paper']]
-    methods = list(HABITS)
+    # In the order of the script, whatever was measured first.
+    order = [
+        (method, habit)
+        for method, habits in HABITS.items()
+        for habit in ('ours', 'logit', *habits)
+    ]
     for key, values in sorted(
-        groups.items(), key=lambda item: (item[0][0], methods.index(item[0][1]))
+        groups.items(), key=lambda item: (item[0][0], order.index(item[0][1:]))
     ):
         mean = f'{sum(values) / len(values):.1f}'
         printed = paper.cell('accuracy', key[1], key[0])
