@@ -8,7 +8,13 @@ from tgx_anchor.comparison.measure import Progress, measure
 from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorModel, DegreeHeuristic, RandomHeuristic
+from tgx_anchor.nn import (
+    HNN,
+    AnchorModel,
+    AnchorPredictor,
+    DegreeHeuristic,
+    RandomHeuristic,
+)
 from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
@@ -56,6 +62,17 @@ def test_progress(tmp_path: Path) -> None:
     assert found[5] is not None
     assert str(told[0]) == 'planted HNN 1/6'
     assert str(told[4]) == f'planted HNN 5/6 (val {100 * found[4]:.1f} %)'
+
+
+def test_epochs_until_it_stopped() -> None:
+    def impatient(_: str) -> AnchorModel:
+        # Nothing is learnt, so that the second look is no better than the first.
+        encoder = HNN(4, 4, 1)
+        return AnchorPredictor(
+            encoder, lr=1e-12, batch_size=None, num_epochs=50, eval_every=1, patience=1
+        )
+
+    assert measure(Task('planted', 'Mine', 0), make=impatient).trained_epochs == 2
 
 
 def test_killed_trainings_go_on(
