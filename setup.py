@@ -63,7 +63,7 @@ setup(
     license='MIT',
     python_requires='>=3.10',
     packages=find_packages(include=['tgx_anchor', 'tgx_anchor.*']),
-    package_data={'tgx_anchor': ['py.typed']},
+    package_data={'tgx_anchor': ['py.typed', 'paper/*/*.csv']},
     install_requires=[
         'filelock>=3.12',
         'numpy>=1.26',

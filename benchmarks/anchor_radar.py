@@ -41,7 +41,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from tgx_anchor.comparison import PaperFigures
+from tgx_anchor.benchmark import PaperFigures
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset
 from tgx_anchor.io.files import replace_file

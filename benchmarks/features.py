@@ -50,7 +50,7 @@ from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import InMemoryDataset
 
-from tgx_anchor.comparison.memory import forget_peak_memory, peak_memory
+from tgx_anchor.benchmark.memory import forget_peak_memory, peak_memory
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.io.files import replace_file

@@ -37,15 +37,15 @@ from rich.table import Table
 from torch import Tensor
 from tqdm import tqdm
 
-from tgx_anchor.comparison import PaperFigures
-from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark import PaperFigures
+from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorPredictor, CoNHD
-from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
-from tgx_anchor.nn.models.represent import log_proba, represent
+from tgx_anchor.nn.predictors.represent import log_proba, represent
+from tgx_anchor.nn.predictors.training import PredictorTraining
 from tgx_anchor.transforms import AddRandomWalkEmbedding
 from tgx_anchor.transforms.add_random_walk_embedding import standardize
 

@@ -40,7 +40,7 @@ from rich.table import Table
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from tgx_anchor.comparison.memory import peak_memory
+from tgx_anchor.benchmark.memory import peak_memory
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
@@ -49,8 +49,8 @@ from tgx_anchor.nn.functional import (
     strength_loss,
     strength_problem,
 )
-from tgx_anchor.nn.models.anchor_radar import PAPER_PARAMS
-from tgx_anchor.nn.models.anchor_radar_search import PAPER_GRID
+from tgx_anchor.nn.predictors.anchor_radar import PAPER_PARAMS
+from tgx_anchor.nn.predictors.tuning import PAPER_GRID
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 from tgx_anchor.transforms.add_topological_features import CENTRALITIES
 

@@ -8,9 +8,9 @@ import torch
 from torch_geometric.utils import scatter
 
 from tests.benchmarks.scripts import load_script
-from tgx_anchor.comparison.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.nn import AnchorModel
-from tgx_anchor.nn.models.represent import represent
+from tgx_anchor.nn.predictors.represent import represent
 
 
 def short_model(method: str, setting: str) -> AnchorModel:

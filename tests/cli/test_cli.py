@@ -9,7 +9,7 @@ import pytest
 from tgx_anchor import __version__
 from tgx_anchor.cli import main
 from tgx_anchor.datasets import CATALOG
-from tgx_anchor.nn.models.anchor_predictor_training import PredictorTraining
+from tgx_anchor.nn.predictors.training import PredictorTraining
 
 
 def run(

@@ -28,8 +28,8 @@ from torch import Tensor
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import CATALOG, AnchorDataset, anchor_dataset
+from tgx_anchor.datasets.download import RemoteFile
 from tgx_anchor.datasets.location import MIRROR_VARIABLE
-from tgx_anchor.io import RemoteFile
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 
 # Real data #######################################################################
@@ -593,7 +593,7 @@ def test_no_mirror_and_no_internet(
         remote(f'{base}/hypergraph_pos.txt', LABELS, url),
     )
     enter(monkeypatch, 'emEU', files=files)
-    monkeypatch.setattr('tgx_anchor.io.download.time.sleep', lambda _: None)
+    monkeypatch.setattr('tgx_anchor.datasets.download.time.sleep', lambda _: None)
     with pytest.raises(ConnectionError) as caught:
         AnchorDataset('emEU', root=tmp_path, progress=False)
     message = str(caught.value)
@@ -1167,7 +1167,7 @@ def test_lines_from_a_server(
 
     # What is not what it should be is refused, and does not stay.
     address('hypergraph_pos.txt', LABELS.replace(b'1', b'0', 1))
-    monkeypatch.setattr('tgx_anchor.io.download.time.sleep', lambda _: None)
+    monkeypatch.setattr('tgx_anchor.datasets.download.time.sleep', lambda _: None)
     with pytest.raises(ValueError, match=re.escape(f'{base}/hypergraph_pos.txt')):
         AnchorDataset('emEU', root=tmp_path / 'other', progress=False)
     assert files_below(tmp_path / 'other') == ['emEU/raw/hypergraph.txt']

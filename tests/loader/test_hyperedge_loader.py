@@ -17,7 +17,7 @@ from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_
 from tgx_anchor import nn
 from tgx_anchor.data import AnchorData
 from tgx_anchor.loader import HyperedgeLoader
-from tgx_anchor.nn.models.represent import represent
+from tgx_anchor.nn.predictors.represent import represent
 
 
 def random_data(num_nodes: int = 30, num_hyperedges: int = 60) -> AnchorData:

@@ -4,9 +4,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tgx_anchor.comparison import METHODS, PaperFigures, compare
-from tgx_anchor.comparison.comparison_file import ComparisonFile
-from tgx_anchor.comparison.report import (
+from tgx_anchor.benchmark import METHODS, PaperFigures, compare
+from tgx_anchor.benchmark.comparison_file import ComparisonFile
+from tgx_anchor.benchmark.report import (
     METRICS,
     Metric,
     headline,

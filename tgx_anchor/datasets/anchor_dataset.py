@@ -16,6 +16,12 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.catalog import CatalogEntry, resolve_setting
+from tgx_anchor.datasets.download import (
+    RemoteFile,
+    copy_file,
+    download_file,
+    extract_archive,
+)
 from tgx_anchor.datasets.location import (
     CSV_NAMES,
     JSON_NAME,
@@ -26,11 +32,7 @@ from tgx_anchor.datasets.location import (
     raw_names,
 )
 from tgx_anchor.io import (
-    RemoteFile,
     RoleTable,
-    copy_file,
-    download_file,
-    extract_archive,
     read_annotated_csv,
     read_annotated_json,
     read_labelled_lines,

@@ -5,7 +5,7 @@ know of it.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tgx_anchor.io.download import RemoteFile
+from tgx_anchor.datasets.download import RemoteFile
 
 _LINES = 'edge_dependent_node_classification'
 _LINES_URL = (

@@ -1,12 +1,6 @@
-r"""Readers and writers of files, and the way files get here."""
+r"""Readers and writers of files."""
 
 from tgx_anchor.io.annotated_hypergraph import read_annotated_csv, read_annotated_json
-from tgx_anchor.io.download import (
-    RemoteFile,
-    copy_file,
-    download_file,
-    extract_archive,
-)
 from tgx_anchor.io.hif import read_hif, write_hif
 from tgx_anchor.io.incidence import read_incidence, write_incidence
 from tgx_anchor.io.labelled_lines import read_labelled_lines
@@ -15,11 +9,7 @@ from tgx_anchor.io.role_table import RoleTable
 from tgx_anchor.io.scipy import read_scipy, write_scipy
 
 __all__ = [
-    'RemoteFile',
     'RoleTable',
-    'copy_file',
-    'download_file',
-    'extract_archive',
     'read_annotated_csv',
     'read_annotated_json',
     'read_hif',

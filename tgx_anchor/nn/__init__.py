@@ -1,45 +1,13 @@
-r"""Models and their parts."""
+r"""Layers, functions, encoders and predictors, in one namespace as in PyG."""
 
-from tgx_anchor.nn.models import (
-    HAT,
-    HCHA,
-    HGNN,
-    HNHN,
-    HNN,
-    AllSetTransformer,
-    AnchorModel,
-    AnchorPredictor,
-    AnchorRadar,
-    AnchorStrength,
-    CoNHD,
-    DegreeHeuristic,
-    HypergraphEncoder,
-    HypergraphSetTransformer,
-    IncidenceScorer,
-    RandomHeuristic,
-    TuneResult,
-    UniGCN,
-    WHATsNet,
-)
+from tgx_anchor.nn import conv, functional, models, predictors
+from tgx_anchor.nn.conv import *  # noqa: F403
+from tgx_anchor.nn.functional import *  # noqa: F403
+from tgx_anchor.nn.models import *  # noqa: F403
+from tgx_anchor.nn.predictors import *  # noqa: F403
 
-__all__ = [
-    'HAT',
-    'HCHA',
-    'HGNN',
-    'HNHN',
-    'HNN',
-    'AllSetTransformer',
-    'AnchorModel',
-    'AnchorPredictor',
-    'AnchorRadar',
-    'AnchorStrength',
-    'CoNHD',
-    'DegreeHeuristic',
-    'HypergraphEncoder',
-    'HypergraphSetTransformer',
-    'IncidenceScorer',
-    'RandomHeuristic',
-    'TuneResult',
-    'UniGCN',
-    'WHATsNet',
-]
+__all__: list[str] = []
+__all__ += conv.__all__
+__all__ += functional.__all__
+__all__ += models.__all__
+__all__ += predictors.__all__

@@ -1,0 +1,16 @@
+from pathlib import Path
+
+import torch
+
+from tgx_anchor.benchmark.memory import forget_peak_memory, peak_memory
+
+
+def test_forgotten_peak() -> None:
+    block = torch.ones(2**26)
+    high = peak_memory()
+    del block
+    forget_peak_memory()
+    # Where the system cannot forget, the peak stays.
+    assert peak_memory() <= high
+    if Path('/proc/self/clear_refs').exists():
+        assert peak_memory() < high - 0.2

@@ -1,0 +1,178 @@
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from typing_extensions import Self
+
+from tests.strategies import (
+    SETTINGS,
+    by_group,
+    one_line_error,
+    scored_hypergraphs,
+    to_data,
+    to_groups,
+)
+from tgx_anchor.data import AnchorData
+from tgx_anchor.nn import DegreeHeuristic, RandomHeuristic
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel, training_mask
+
+
+class Fixed(AnchorModel):
+    """Predicts what it was given."""
+
+    def __init__(self, value: Tensor, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.value = value
+
+    def fit(self, data: AnchorData) -> Self:  # noqa: ARG002
+        return self
+
+    def predict_proba(self, data: AnchorData) -> Tensor:  # noqa: ARG002
+        return self.value
+
+
+def small_data() -> AnchorData:
+    groups = [[0, 1], [0, 1, 2], [2], [3, 0], [1, 3], []]
+    return to_data(groups, 5, [[0], [], [2], [3, 0], [1], []])
+
+
+def test_fit_and_predict_proba_are_left_to_subclasses() -> None:
+    with pytest.raises(TypeError, match=r'fit.*predict_proba'):
+        AnchorModel()  # type: ignore[abstract]
+
+
+@SETTINGS
+@given(scored_hypergraphs(), st.integers(1, 6), st.integers(0, 9))
+def test_best_first(drawn: tuple[AnchorData, Tensor], k: int, seed: int) -> None:
+    data, value = drawn
+    out = Fixed(value, seed).predict(data, k)
+    assert out.size() == (
+        (data.num_hyperedges,) if k == 1 else (data.num_hyperedges, k)
+    )
+    for best, group, row in zip(
+        out.view(-1, k).tolist(), to_groups(data), by_group(data, value), strict=True
+    ):
+        score = dict(zip(group, row, strict=True))
+        chosen = best[: len(group)]
+        assert len(set(chosen)) == len(chosen)
+        top = sorted(row, reverse=True)[:k]
+        assert [score[v] for v in chosen] == top
+        assert best[len(group) :] == [-1] * (k - len(top))
+
+
+def test_by_hand(device: torch.device) -> None:
+    data = to_data([[2, 0], [], [1], [0, 1, 2]], 3).to(device)
+    value = torch.tensor([0.25, 0.75, 1.0, 0.5, 0.2, 0.3], device=device)
+    model = Fixed(value)
+    assert model.predict(data).tolist() == [0, -1, 1, 0]
+    assert model.predict(data, k=2).tolist() == [[0, 2], [-1, -1], [1, -1], [0, 2]]
+    assert model.predict(data, k=2).device.type == device.type
+
+
+def test_ties_are_drawn_with_the_seed() -> None:
+    data = to_data([[0, 1, 2]] * 300, 3)
+    value = torch.full((900,), 1 / 3)
+    first = Fixed(value, seed=1).predict(data)
+    assert torch.equal(first, Fixed(value, seed=1).predict(data))
+    model = Fixed(value, seed=1)
+    assert torch.equal(model.predict(data), model.predict(data))
+    assert not torch.equal(first, Fixed(value, seed=2).predict(data))
+    # All members get their share: 100 each, give or take five deviations.
+    assert all(abs(first.tolist().count(v) - 100) < 41 for v in range(3))
+
+
+@pytest.mark.parametrize('k', [0, -1])
+def test_bad_k(k: int) -> None:
+    data = to_data([[0, 1]], 2)
+    with one_line_error("'k'", str(k)):
+        Fixed(torch.zeros(2)).predict(data, k)
+
+
+def test_training_mask() -> None:
+    data = small_data()
+    # Without a mask: known (0, 2, 3, 4), and not without a choice (2, 3).
+    expected = [True, False, False, False, True, False]
+    assert training_mask(data).tolist() == expected
+    data.train_mask = torch.tensor([False, False, True, True, False, False])
+    assert training_mask(data).tolist() == data.train_mask.tolist()
+
+
+def test_training_mask_with_validation() -> None:
+    data = small_data()
+    data.train_mask = torch.tensor([True, False, False, False, False, False])
+    data.val_mask = torch.tensor([False, False, False, False, True, False])
+    assert training_mask(data).nonzero().flatten().tolist() == [0]
+    assert training_mask(data, use_val=True).nonzero().flatten().tolist() == [0, 4]
+    data.val_mask[1] = True
+    with one_line_error("'val_mask'", 'hyperedge 1'):
+        training_mask(data, use_val=True)
+    del data.val_mask
+    with one_line_error("'val_mask'", 'none'):
+        training_mask(data, use_val=True)
+
+
+@pytest.mark.parametrize(
+    ('mask', 'names'),
+    [
+        ([True] * 5, ("'train_mask'", '6', '5')),
+        ([[True] * 2] * 6, ("'train_mask'", '[6, 2]', 'column')),
+        ([1, 0, 0, 0, 1, 0], ("'train_mask'", 'torch.int64')),
+        ([True, False, True, True, True, True], ("'train_mask'", 'hyperedge 5')),
+        ([False] * 6, ('none',)),
+    ],
+)
+def test_bad_training_mask(mask: list[object], names: tuple[str, ...]) -> None:
+    data = small_data()
+    data.train_mask = torch.tensor(mask)
+    with one_line_error(*names):
+        training_mask(data)
+
+
+def test_nothing_to_learn_from() -> None:
+    for data in (
+        to_data([[0, 1]], 2),
+        to_data([[0, 1]], 2, [[]]),
+        to_data([[0], [0, 1]], 2, [[0], [0, 1]]),
+        to_data([], 0, []),
+    ):
+        with one_line_error('none'):
+            training_mask(data)
+
+
+def test_score() -> None:
+    data = to_data([[0, 1], [1, 2], [0, 2, 1], [2]], 3, [[0], [2], [1], [2]])
+    model = Fixed(torch.tensor([0.6, 0.4, 0.9, 0.1, 0.4, 0.2, 0.4, 1.0]))
+    # Right, wrong, half right; the singleton leaves no choice.
+    assert model.score(data) == pytest.approx(0.5)
+    mask = torch.tensor([True, True, False, True])
+    assert model.score(data, mask) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize('kind', [DegreeHeuristic, RandomHeuristic])
+def test_save_and_load(
+    kind: type[DegreeHeuristic | RandomHeuristic], tmp_path: Path
+) -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3]], 4, [[1], [2], [3]])
+    model = kind(seed=7).fit(data)
+    assert model.get_params() == {'seed': 7}
+    model.save(tmp_path / 'model')
+    assert [path.name for path in tmp_path.iterdir()] == ['model']
+    twin = kind.load(str(tmp_path / 'model'))
+    assert repr(twin) == repr(model)
+    assert torch.equal(twin.predict_proba(data), model.predict_proba(data))
+    assert torch.equal(twin.predict(data), model.predict(data))
+
+
+def test_load_of_another_class(tmp_path: Path) -> None:
+    path = tmp_path / 'model'
+    RandomHeuristic().save(path)
+    with one_line_error(str(path), "'DegreeHeuristic'", "'RandomHeuristic'"):
+        DegreeHeuristic.load(path)
+    with pytest.raises(FileNotFoundError):
+        DegreeHeuristic.load(tmp_path / 'nothing')
+    path.write_bytes(b'nonsense')
+    with one_line_error(str(path), 'saved model'):
+        DegreeHeuristic.load(path)

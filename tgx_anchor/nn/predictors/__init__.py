@@ -1,0 +1,17 @@
+r"""Predictors of group anchors, with :meth:`fit` and :meth:`predict`."""
+
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.anchor_predictor import AnchorPredictor
+from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
+from tgx_anchor.nn.predictors.degree_heuristic import DegreeHeuristic
+from tgx_anchor.nn.predictors.random_heuristic import RandomHeuristic
+from tgx_anchor.nn.predictors.tuning import TuneResult
+
+__all__ = [
+    'AnchorModel',
+    'AnchorPredictor',
+    'AnchorRadar',
+    'DegreeHeuristic',
+    'RandomHeuristic',
+    'TuneResult',
+]

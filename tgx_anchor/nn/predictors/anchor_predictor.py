@@ -1,0 +1,370 @@
+"""Any encoder of hypergraphs as a predictor of anchors."""
+
+import copy
+import inspect
+import math
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import Linear, Module, Parameter
+from torch_geometric.utils import softmax
+from tqdm import tqdm
+from typing_extensions import Self
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel, check_data, fingerprint
+from tgx_anchor.nn.predictors.paper_baselines import paper_baseline
+from tgx_anchor.nn.predictors.represent import log_proba, node_features, represent
+from tgx_anchor.nn.predictors.training import PredictorTraining
+
+Objective = Literal['role', 'anchor']
+_OBJECTIVES: tuple[Objective, ...] = ('role', 'anchor')
+
+
+class AnchorPredictor(AnchorModel):
+    r"""Turns an encoder of hypergraphs into a predictor of anchors.
+
+    The encoder gives a vector :math:`\mathbf{z}_{v;e}` to every incidence, or vectors
+    :math:`\mathbf{z}_v` and :math:`\mathbf{z}_e` to nodes and hyperedges, which are
+    joined. One linear map turns it into logits of roles,
+
+    .. math::
+        \mathbf{l}_{v;e} = \mathbf{W} \left[ \mathbf{z}_e \, \Vert \, \mathbf{z}_v
+        \right] + \mathbf{b},
+
+    which learn the roles of all members of the training hyperedges by cross-entropy.
+    The anchor is then the member with the highest probability of the anchor's role, as
+    in the comparison of the `"Identifying Group Anchors in Real-World Group
+    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper. With
+    :obj:`objective="anchor"` there is one logit per incidence, which learns the anchor
+    directly, as a softmax over the members; what the head adds for a hyperedge is the
+    same for all of them, so that of a pair of vectors it is then the node's that
+    counts.
+
+    The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
+    with the encoder.
+
+    Any module is an encoder whose :meth:`forward` takes :obj:`x` and
+    :obj:`hyperedge_index`, and returns vectors of incidences, or a pair of vectors of
+    nodes and of hyperedges. What else it asks for by name is passed on:
+    :obj:`num_hyperedges`; :obj:`node_degree` and :obj:`hyperedge_size` in the whole
+    hypergraph; :obj:`drawn_mask`, the incidences that nodes receive from in a
+    mini-batch; and every attribute of the data but labels and splits.
+
+    .. note::
+        The reference implementations of the baselines differ in what does no good:
+        their first node never learns its features (a padding row); they validate on
+        sampled neighbourhoods, and HCHA and HNN with dropout, on what they saw before
+        the last step. Here all nodes learn, and validation and prediction are one pass
+        over the whole hypergraph without dropout.
+
+        To be simpler, and for no other reason, a node draws its neighbours once for all
+        layers of a mini-batch, where the references draw anew for each layer. With
+        :obj:`num_neighbors=-1` or one layer this is the same.
+
+    .. code-block:: python
+
+        data = AddRandomWalkEmbedding(48)(data)
+        model = AnchorPredictor(HGNN(48, 64, 2, 128)).fit(data, progress=True)
+
+    Args:
+        encoder (torch.nn.Module): The encoder. If it has :meth:`reset_parameters`,
+            training starts from the weights that it draws, else from those that are
+            there; if it has :meth:`parameter_groups`, the optimiser
+            takes these instead of all its parameters alike.
+        num_roles (int, optional): The number of roles, as many as there are in the
+            hyperedges to learn from if :obj:`None`. They may be any numbers: the
+            smallest one is the first. (default: :obj:`None`)
+        objective (str, optional): Whether to learn the :obj:`"role"` of all members, or
+            the :obj:`"anchor"` only. Roles that do not tell the anchor count as two,
+            that of anchors and that of others. (default: :obj:`"role"`)
+        lr (float, optional): The learning rate, of all that the encoder's
+            :meth:`parameter_groups` give no rate of their own, as those of
+            :class:`UniGCN` do. (default: :obj:`0.001`)
+        batch_size (int, optional): The number of hyperedges in a mini-batch, or
+            :obj:`None` for one step per epoch on the whole hypergraph.
+            (default: :obj:`64`)
+        num_neighbors (int, optional): From how many of its hyperedges a node receives
+            in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
+        num_epochs (int, optional): The largest number of epochs. (default: :obj:`100`)
+        weight_decay (float, optional): The weight decay, likewise.
+            (default: :obj:`0.0`)
+        eps (float, optional): The :math:`\epsilon` of Adam. (default: :obj:`1e-8`)
+        gamma (float, optional): The learning rate shrinks by this factor in every
+            epoch. (default: :obj:`0.99`)
+        max_norm (float, optional): If given, the gradients of table, encoder and head
+            are each clipped to this norm. (default: :obj:`None`)
+        eval_every (int, optional): The number of epochs between two looks at
+            :obj:`val_mask`. (default: :obj:`5`)
+        patience (int, optional): Training stops once so many looks in a row found no
+            improvement. (default: :obj:`6`)
+        seed (int, optional): Decides all random draws. (default: :obj:`0`)
+    """
+
+    head: Linear | None
+    table: Parameter | None
+    fitted_on: Tensor
+    anchor_role: Tensor
+
+    def __init__(
+        self,
+        encoder: Module,
+        num_roles: int | None = None,
+        objective: Objective = 'role',
+        lr: float = 0.001,
+        batch_size: int | None = 64,
+        num_neighbors: int = -1,
+        num_epochs: int = 100,
+        weight_decay: float = 0.0,
+        eps: float = 1e-8,
+        gamma: float = 0.99,
+        max_norm: float | None = None,
+        eval_every: int = 5,
+        patience: int = 6,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed)
+        if not isinstance(encoder, Module):
+            raise ValueError(f"'encoder' must be a module (got {encoder!r})")
+        if objective not in _OBJECTIVES:
+            raise ValueError(
+                f"'objective' must be one of {', '.join(_OBJECTIVES)} "
+                f'(got {objective!r})'
+            )
+        for name, count in (
+            ('num_roles', num_roles),
+            ('batch_size', batch_size),
+            ('num_epochs', num_epochs),
+            ('eval_every', eval_every),
+            ('patience', patience),
+        ):
+            if count is not None and count < 1:
+                raise ValueError(f"'{name}' must be positive (got {count})")
+        if num_neighbors < 1 and num_neighbors != -1:
+            raise ValueError(
+                f"'num_neighbors' must be positive, or -1 for all (got {num_neighbors})"
+            )
+        for name, value in (
+            ('lr', lr),
+            ('eps', eps),
+            ('gamma', gamma),
+            ('max_norm', max_norm),
+        ):
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"'{name}' must be positive (got {value})")
+        if not 0 <= weight_decay < math.inf:
+            raise ValueError(
+                f"'weight_decay' must lie in [0, inf) (got {weight_decay})"
+            )
+        self.encoder = encoder
+        self.num_roles = num_roles
+        self.objective: Objective = objective
+        self.lr = float(lr)
+        self.batch_size = batch_size
+        self.num_neighbors = num_neighbors
+        self.num_epochs = num_epochs
+        self.weight_decay = float(weight_decay)
+        self.eps = float(eps)
+        self.gamma = float(gamma)
+        self.max_norm = max_norm
+        self.eval_every = eval_every
+        self.patience = patience
+        self.history: list[dict[str, float]] = []
+        self.interrupted = False
+        self.register_module('head', None)
+        self.register_parameter('table', None)
+        self.register_buffer('fitted_on', torch.full((4,), -1))
+        self.register_buffer('anchor_role', torch.tensor(0))
+
+    @classmethod
+    def from_paper(cls, method: str, setting: str, **kwargs: Any) -> Self:
+        r"""A baseline of the paper with its published settings.
+
+        Args:
+            method (str): :obj:`"WHATsNet"`, :obj:`"CoNHD-U"`, :obj:`"CoNHD-I"`,
+                :obj:`"HNHN"`, :obj:`"HGNN"`, :obj:`"HAT"`, :obj:`"UniGCN"`,
+                :obj:`"HCHA"` or :obj:`"HNN"`.
+            setting (str): The dataset, which its kind of anchor may follow:
+                :obj:`"qaBI"`, :obj:`"coDB_last"`.
+            **kwargs: Further arguments of the constructor, which win.
+        """
+        return cls(**{**paper_baseline(method, setting), **kwargs})
+
+    def forward(self, data: AnchorData) -> Tensor:
+        r"""The logits of the roles of each incidence, or one logit with
+        :obj:`objective="anchor"`.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+
+        Shapes:
+            - **output:** :math:`(P, C)`
+        """
+        if self.head is None:
+            raise ValueError(
+                "'AnchorPredictor' must be fitted before it predicts (got none)"
+            )
+        check_data(data)
+        # The learnt table where it was learnt, the features of the data elsewhere.
+        x: Tensor | None = self.table
+        if x is None or not torch.equal(self.fitted_on, fingerprint(data)):
+            x = node_features(data)
+        out: Tensor = self.head(represent(self.encoder, data, x))
+        return out
+
+    # Learning ################################################################
+
+    def fit(
+        self,
+        data: AnchorData,
+        progress: bool = False,
+        checkpoint: str | Path | None = None,
+    ) -> Self:
+        r"""Learns from :obj:`data.train_mask`, or without one from all hyperedges with
+        a known anchor that leave a choice. Where there is a :obj:`val_mask`, the state
+        of the best epoch on it is kept, and training stops when it has been the best
+        for long. If anything is wrong with the data, the model stays as it was.
+
+        Interrupted from the keyboard, training ends with the best state so far, a
+        warning, and :obj:`interrupted` set.
+
+        Args:
+            data (AnchorData): The hypergraph.
+            progress (bool, optional): If set to :obj:`True`, shows a progress bar.
+                (default: :obj:`False`)
+            checkpoint (str, optional): A file that takes the state of training at every
+                look at :obj:`val_mask`. If it is there already, training goes on from
+                it, and ends as if it had never stopped. That of another model is
+                refused; of an encoder that is not from this package, only the weights
+                tell it from another. (default: :obj:`None`)
+        """
+        training = PredictorTraining(self, data, checkpoint)
+        bar = tqdm(
+            total=self.num_epochs,
+            initial=training.epoch,
+            desc=type(self.encoder).__name__,
+            disable=not progress,
+        )
+        self.interrupted = False
+        shown: dict[str, float] = {}
+        with bar:
+            try:
+                for record in training.run():
+                    # What was found at the last look stays in sight.
+                    shown.update(record)
+                    bar.update()
+                    bar.set_postfix(shown)
+            except KeyboardInterrupt:
+                if training.epoch == 0:
+                    raise
+                self.interrupted = True
+        training.finish()
+        if self.interrupted:
+            # The best state so far is what the user waited for.
+            warnings.warn(
+                f"'fit' was interrupted after {training.epoch} of {self.num_epochs} "
+                f'epochs; the best state so far is kept',
+                stacklevel=2,
+            )
+        return self
+
+    # Predicting ##############################################################
+
+    def predict_proba(self, data: AnchorData) -> Tensor:
+        r"""The probability that each member is the anchor of its hyperedge, in one pass
+        over the whole hypergraph, without sampling or dropout:
+
+        .. math::
+            \frac{\Pr [ \mathrm{role}_{v;e} = \mathrm{anchor} ]}{\sum_{u \in e}
+            \Pr [ \mathrm{role}_{u;e} = \mathrm{anchor} ]}
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+
+        Shapes:
+            - **output:** :math:`(P)`, sums to one in each hyperedge
+        """
+        return softmax(
+            log_proba(self._logits(data), int(self.anchor_role)),
+            data.hyperedge_index[1],
+            num_nodes=data.num_hyperedges,
+        )
+
+    def rank_score(self, data: AnchorData) -> Tensor:
+        r"""The logit of the anchor's role, which does not look at those of the other
+        roles: the paper picks the anchors of baselines by probability, but ranks
+        members by logit for MRR and NDCG.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+
+        Shapes:
+            - **output:** :math:`(P)`
+        """
+        return self._logits(data)[:, int(self.anchor_role)]
+
+    def _logits(self, data: AnchorData) -> Tensor:
+        modes = [(module, module.training) for module in self.modules()]
+        self.eval()
+        try:
+            with torch.no_grad():
+                out: Tensor = self(data)
+        finally:
+            for module, mode in modes:
+                module.training = mode
+        return out
+
+    # Files ###################################################################
+
+    def _packed_params(self) -> dict[str, Any]:
+        params, name = self.get_params(), type(self.encoder).__name__
+        params['encoder'] = {'name': name, 'params': {}}
+        if type(self.encoder) is _own_encoder(name):
+            names = list(inspect.signature(type(self.encoder).__init__).parameters)[1:]
+            params['encoder']['params'] = {n: getattr(self.encoder, n) for n in names}
+        return params
+
+    @classmethod
+    def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        if 'encoder' not in kwargs:
+            name = params['encoder']['name']
+            found = _own_encoder(name)
+            if found is None:
+                raise ValueError(
+                    f"'encoder' must be given to load a model with the encoder "
+                    f'{name!r}, which is not of this package (got None)'
+                )
+            kwargs['encoder'] = found(**params['encoder']['params'])
+        return {**params, **kwargs}
+
+    def _allocate(self, state: Mapping[str, Any]) -> None:
+        device = self.fitted_on.device
+        self.head = self.table = None
+        if 'head.weight' in state:
+            num_outputs, size = state['head.weight'].size()
+            self.head = Linear(size, num_outputs).to(device)
+        if 'table' in state:
+            self.table = Parameter(torch.empty_like(state['table'], device=device))
+        # What does not fit must not be half copied.
+        self.encoder = copy.deepcopy(self.encoder)
+        for name in ('fitted_on', 'anchor_role'):
+            if name in state:
+                setattr(self, name, torch.empty_like(state[name], device=device))
+
+    def __repr__(self) -> str:
+        params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())
+        return f'{self.__class__.__name__}({params})'
+
+
+def _own_encoder(name: str) -> type[Module] | None:
+    # An encoder of this package by name, which a file may ask for.
+    from tgx_anchor import nn
+
+    found = getattr(nn, name, None)
+    is_encoder = isinstance(found, type) and issubclass(found, HypergraphEncoder)
+    return found if is_encoder else None
