@@ -5,10 +5,12 @@ from tgx_anchor.io.hif import read_hif, write_hif
 from tgx_anchor.io.incidence import read_incidence, write_incidence
 from tgx_anchor.io.labelled_lines import read_labelled_lines
 from tgx_anchor.io.ogb import read_ogb, write_ogb
+from tgx_anchor.io.result_table import ResultTable
 from tgx_anchor.io.role_table import RoleTable
 from tgx_anchor.io.scipy import read_scipy, write_scipy
 
 __all__ = [
+    'ResultTable',
     'RoleTable',
     'read_annotated_csv',
     'read_annotated_json',
