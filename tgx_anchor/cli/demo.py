@@ -82,9 +82,7 @@ def demo(
             progress.update(task, description=name)
             start = time.perf_counter()
             given = walked if isinstance(model, AnchorPredictor) else data
-            model.fit(given)
-            if isinstance(model, AnchorPredictor) and model.interrupted:
-                raise KeyboardInterrupt
+            model.fit(given, on_interrupt='raise')
             score = model.predict_proba(given)
             seconds = time.perf_counter() - start
             ranks = model.rank_score(given)

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from typing_extensions import Self
 
 from tests.strategies import (
     SETTINGS,
@@ -17,7 +16,8 @@ from tests.strategies import (
 )
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import DegreeHeuristic, RandomHeuristic
-from tgx_anchor.nn.predictors.anchor_model import AnchorModel, training_mask
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
 
 
 class Fixed(AnchorModel):
@@ -27,20 +27,15 @@ class Fixed(AnchorModel):
         super().__init__(seed)
         self.value = value
 
-    def fit(self, data: AnchorData) -> Self:  # noqa: ARG002
-        return self
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        pass
 
     def predict_proba(self, data: AnchorData) -> Tensor:  # noqa: ARG002
         return self.value
 
 
-def small_data() -> AnchorData:
-    groups = [[0, 1], [0, 1, 2], [2], [3, 0], [1, 3], []]
-    return to_data(groups, 5, [[0], [], [2], [3, 0], [1], []])
-
-
 def test_fit_and_predict_proba_are_left_to_subclasses() -> None:
-    with pytest.raises(TypeError, match=r'fit.*predict_proba'):
+    with pytest.raises(TypeError, match=r'_fit.*predict_proba'):
         AnchorModel()  # type: ignore[abstract]
 
 
@@ -89,57 +84,6 @@ def test_bad_k(k: int) -> None:
     data = to_data([[0, 1]], 2)
     with one_line_error("'k'", str(k)):
         Fixed(torch.zeros(2)).predict(data, k)
-
-
-def test_training_mask() -> None:
-    data = small_data()
-    # Without a mask: known (0, 2, 3, 4), and not without a choice (2, 3).
-    expected = [True, False, False, False, True, False]
-    assert training_mask(data).tolist() == expected
-    data.train_mask = torch.tensor([False, False, True, True, False, False])
-    assert training_mask(data).tolist() == data.train_mask.tolist()
-
-
-def test_training_mask_with_validation() -> None:
-    data = small_data()
-    data.train_mask = torch.tensor([True, False, False, False, False, False])
-    data.val_mask = torch.tensor([False, False, False, False, True, False])
-    assert training_mask(data).nonzero().flatten().tolist() == [0]
-    assert training_mask(data, use_val=True).nonzero().flatten().tolist() == [0, 4]
-    data.val_mask[1] = True
-    with one_line_error("'val_mask'", 'hyperedge 1'):
-        training_mask(data, use_val=True)
-    del data.val_mask
-    with one_line_error("'val_mask'", 'none'):
-        training_mask(data, use_val=True)
-
-
-@pytest.mark.parametrize(
-    ('mask', 'names'),
-    [
-        ([True] * 5, ("'train_mask'", '6', '5')),
-        ([[True] * 2] * 6, ("'train_mask'", '[6, 2]', 'column')),
-        ([1, 0, 0, 0, 1, 0], ("'train_mask'", 'torch.int64')),
-        ([True, False, True, True, True, True], ("'train_mask'", 'hyperedge 5')),
-        ([False] * 6, ('none',)),
-    ],
-)
-def test_bad_training_mask(mask: list[object], names: tuple[str, ...]) -> None:
-    data = small_data()
-    data.train_mask = torch.tensor(mask)
-    with one_line_error(*names):
-        training_mask(data)
-
-
-def test_nothing_to_learn_from() -> None:
-    for data in (
-        to_data([[0, 1]], 2),
-        to_data([[0, 1]], 2, [[]]),
-        to_data([[0], [0, 1]], 2, [[0], [0, 1]]),
-        to_data([], 0, []),
-    ):
-        with one_line_error('none'):
-            training_mask(data)
 
 
 def test_score() -> None:

@@ -47,6 +47,10 @@ def quick(**kwargs: Any) -> AnchorPredictor:
     )
 
 
+def training_of(model: AnchorPredictor, data: AnchorData) -> PredictorTraining:
+    return PredictorTraining(model.encoder, data, model._options())
+
+
 def same_state(model: AnchorPredictor, twin: AnchorPredictor) -> bool:
     a, b = model.state_dict(), twin.state_dict()
     return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
@@ -101,7 +105,7 @@ def test_one_step_by_hand() -> None:
     # The first step of the whole-hypergraph form, with nothing but autograd.
     data = planted()
     model = quick(batch_size=None, num_epochs=1).fit(data)
-    training = PredictorTraining(quick(batch_size=None), data)
+    training = training_of(quick(batch_size=None), data)
     encoder, head, table = training.encoder, training.head, training.table
     row = data.train_mask[data.hyperedge_index[1]]
     node, hyperedge = data.hyperedge_index
@@ -127,7 +131,9 @@ def test_one_step_by_hand() -> None:
 def test_the_best_state_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     # Accuracies at the looks after epochs 2, 4, ...: the second one is the best.
     data, found = planted(), iter([0.3, 0.6, 0.6, 0.5, 0.4, 0.9])
-    monkeypatch.setattr(PredictorTraining, '_accuracy', lambda *_: next(found))
+    monkeypatch.setattr(
+        PredictorTraining, '_accuracy', lambda *_: {'val_accuracy': next(found)}
+    )
     model = quick(num_epochs=100, patience=3).fit(data)
     assert [record.get('val_accuracy') for record in model.history] == [
         *(None, 0.3, None, 0.6, None, 0.6, None, 0.5, None, 0.4)
@@ -172,8 +178,12 @@ def test_val_accuracy_of_roles_and_anchors() -> None:
     row = data.val_mask[data.hyperedge_index[1]]
     model = quick(num_epochs=2).fit(data)
     right = (model.eval()(data)[row].argmax(1) == data.role[row]).double().mean()
-    assert model.history[-1]['val_accuracy'] == pytest.approx(float(right))
+    assert model.history[-1]['val_role_accuracy'] == pytest.approx(float(right))
+    expected = model.score(data, data.val_mask)
+    assert model.history[-1]['val_accuracy'] == pytest.approx(expected)
+    assert expected != pytest.approx(float(right), abs=1e-4)
     model = quick(num_epochs=2, objective='anchor').fit(data)
+    assert 'val_role_accuracy' not in model.history[-1]
     expected = model.score(data, data.val_mask)
     assert model.history[-1]['val_accuracy'] == pytest.approx(expected)
 
@@ -194,7 +204,7 @@ def test_rate_decays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_clipping() -> None:
     data = planted()
     norms: dict[str, float] = {}
-    training = PredictorTraining(quick(batch_size=None, max_norm=1e-3), data)
+    training = training_of(quick(batch_size=None, max_norm=1e-3), data)
     next(training.run())
     for name, part in (
         ('table', [training.table]),
@@ -212,7 +222,7 @@ def test_groups_of_parameters() -> None:
             return [{'params': list(self.parameters()), 'weight_decay': 0.5}]
 
     model = AnchorPredictor(Own(6, 8, 1, 12), weight_decay=0.1, lr=0.3)
-    groups = PredictorTraining(model, planted()).optimizer.param_groups
+    groups = training_of(model, planted()).optimizer.param_groups
     assert [group['weight_decay'] for group in groups] == [0.5, 0.1, 0.1]
     assert [group['lr'] for group in groups] == [0.3, 0.3, 0.3]
 
@@ -252,7 +262,8 @@ def test_roles_that_are_not_learnt_are_never_right() -> None:
         right = model.eval()(data)[row].argmax(1) == given.role[row]
         known = given.role[row] >= 0
         all_right[role] = float(right[known].double().mean())
-        assert model.history[-1]['val_accuracy'] == pytest.approx(all_right[role])
+        found = model.history[-1]['val_role_accuracy']
+        assert found == pytest.approx(all_right[role])
         assert model(data).size(1) == 2
     assert all_right[5] < all_right[-1]
 
@@ -290,7 +301,7 @@ def test_encoder_of_the_user(batch_size: int | None) -> None:
     assert torch.equal(encoder.lin.weight, before)
     model.encoder.num_layers = None  # type: ignore[assignment]
     if batch_size is not None:
-        with one_line_error("'batch_size'", "'num_layers'", '64'):
+        with one_line_error("'encoder'", "'num_layers'", "'Mean'", '=64'):
             model.fit(data)
 
 
@@ -465,8 +476,10 @@ def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = quick(num_epochs=4).fit(planted_without_val())
     monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
     found = iter([0.1, 0.2])
-    monkeypatch.setattr(PredictorTraining, '_accuracy', lambda *_: next(found))
-    with pytest.warns(UserWarning, match='after 5 of 50 epochs'):
+    monkeypatch.setattr(
+        PredictorTraining, '_accuracy', lambda *_: {'val_accuracy': next(found)}
+    )
+    with pytest.warns(UserWarning, match='after epoch 5 of 50'):
         model = quick(num_epochs=50).fit(data)
     assert model.interrupted
     assert len(model.history) == 5
@@ -510,7 +523,7 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().err
     assert 'HGNN' in text
     # Not before the first look, and from then on to the end.
-    seen = ['val_accuracy' in line for line in text.split('\r') if 'epoch=' in line]
+    seen = ['val_accuracy' in line for line in text.split('\r') if 'loss=' in line]
     assert sorted(set(seen)) == [False, True]
     assert seen == sorted(seen)
 
@@ -592,7 +605,7 @@ def test_save_with_an_encoder_of_the_user(tmp_path: Path) -> None:
     data, path = planted(), tmp_path / 'model'
     model = quick(encoder=Mean(5)).fit(data)
     model.save(path)
-    with one_line_error("'encoder'", "'Mean'", 'None'):
+    with one_line_error("'Mean'", 'encoder=...'):
         AnchorPredictor.load(path)
     twin = AnchorPredictor.load(path, encoder=Mean(5))
     assert torch.equal(model.predict_proba(data), twin.predict_proba(data))

@@ -129,7 +129,7 @@ def test_must_be_fitted_first() -> None:
         with one_line_error('DegreeHeuristic', 'fitted'):
             predict(data)
     assert repr(DegreeHeuristic()) == 'DegreeHeuristic(sign=+0, seed=0)'
-    with one_line_error('none'):
+    with one_line_error("'data.y'"):
         DegreeHeuristic().fit(to_data([[0, 1]], 2))
 
 
