@@ -1,5 +1,5 @@
-r"""Implementations that :obj:`features.py` compares: ours, and those on top of networkx,
-igraph and plain Python.
+r"""Implementations that :obj:`features.py` compares: ours, and competitors on top of
+networkx, igraph and plain Python.
 
 The clique graph comes out of one sparse product, which is the fastest way to it.
 """
@@ -333,7 +333,6 @@ IMPLEMENTATIONS: dict[tuple[str, str], Implementation] = {
         _igraph_clique, _igraph_eigenvector, _igraph_pagerank
     ),
 }
-
 
 
 def common_tolerance(graph: Hypergraph) -> float:

@@ -1,8 +1,8 @@
 r"""Measures the time of an epoch of every encoder with its published hyperparameters,
 without validation.
 
-To compare two states of the code, run it once with each, under two labels, into the same
-file: the table has one column per label, and the ratio of the first to the last one.
+To compare two states of the code, run it with each of them, under two labels, into the
+same file: the table has a column per label, and the ratio of the first to the last.
 """
 
 import argparse
@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
 from tgx_anchor.benchmark import fill_table
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.benchmark.runner import Tell
-from tgx_anchor.benchmark.tables import markdown_table, rich_table
+from tgx_anchor.benchmark.tables import publish_table
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.io import ResultTable
-from tgx_anchor.io.files import replace_file
 from tgx_anchor.paper import BASELINES
 
 OUT = Path(__file__).parent / 'results' / 'encoders.csv'
@@ -43,9 +40,7 @@ class Row:
     median_seconds: float
 
 
-def measure(
-    task: Task, tell: Tell, *, root: str | None, num_epochs: int
-) -> list[Row]:
+def measure(task: Task, tell: Tell, *, root: str | None, num_epochs: int) -> list[Row]:
     r"""Trains for some epochs, and returns the row of their seconds.
 
     Args:
@@ -71,7 +66,7 @@ def measure(
 
 
 def make_table(rows: Sequence[Row]) -> list[list[str]]:
-    r"""Returns the best seconds of an epoch by label as lines of text, the header first.
+    r"""Returns the best seconds of an epoch by label as lines of text, header first.
 
     Args:
         rows (list[Row]): The rows.
@@ -112,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--root', help='the folder of the datasets (default: the cache of PyG)')
     add('--out', type=Path, default=OUT, help='the CSV file; the table goes next to it')
     add('--in-process', action='store_true', help='start no processes')
-    args, console = parser.parse_args(argv), Console()
+    args = parser.parse_args(argv)
 
     table = ResultTable(Row, args.out, key=('label', 'setting', 'method', 'threads'))
     tasks: list[Task] = [
@@ -129,11 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         progress=sys.stderr.isatty(),
     )
     for task, failure in failures.items():
-        console.print(f'{" ".join(map(str, task))} failed: {failure.message}')
-    lines = make_table(table.rows)
-    console.print(rich_table(lines, num_left=2))
-    with replace_file(args.out.with_suffix('.md')) as part:
-        part.write_text(markdown_table(lines, num_left=2), encoding='utf-8')
+        print(*task, 'failed:', failure.message)
+    publish_table(make_table(table.rows), args.out, num_left=2)
     return 1 if failures else 0
 
 

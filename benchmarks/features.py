@@ -36,14 +36,13 @@ from competitors import (
     common_tolerance,
 )
 from matplotlib.figure import Figure
-from rich.console import Console
 from torch_geometric.data import InMemoryDataset
 
 from tgx_anchor.benchmark import Failure, run_tasks
 from tgx_anchor.benchmark.growth import growth_exponent
 from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
 from tgx_anchor.benchmark.runner import Tell
-from tgx_anchor.benchmark.tables import markdown_table, rich_table
+from tgx_anchor.benchmark.tables import publish_table
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.io import ResultTable
@@ -139,12 +138,14 @@ def measure(
         competitor_limit (float): The largest number of incidences for competitors.
     """
     dataset, method, library, device, _threads = task
-    index, *sizes = torch.load(save_hypergraph(dataset, root), weights_only=True)
-    row = Row(*task, 'measured', *sizes, num_incidences=index.size(1))
+    index, num_nodes, num_hyperedges = torch.load(
+        save_hypergraph(dataset, root), weights_only=True
+    )
+    row = Row(*task, 'measured', num_nodes, num_hyperedges, index.size(1))
     is_limited = library != OURS or method in UNBOUNDED
     if is_limited and index.size(1) > competitor_limit:
         return replace(row, status=f'skipped: over {competitor_limit:g} incidences')
-    graph = Hypergraph(index.numpy(), *sizes, device=device)
+    graph = Hypergraph(index.numpy(), num_nodes, num_hyperedges, device=device)
     if library == 'networkx' and method in ('eigenvector', 'features'):
         graph = graph._replace(eigenvector_tolerance=common_tolerance(graph))
     implementation = IMPLEMENTATIONS[method, library]
@@ -197,7 +198,7 @@ def _rounded(value: float) -> float:
     return float(f'{value:.6g}')
 
 
-# Report ---------------------------------------------------------------------------------
+# Report -------------------------------------------------------------------------------
 
 
 def ratio(row: Row, rows: Sequence[Row], name: str) -> float | None:
@@ -298,9 +299,9 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     bars = [(row, value) for row, value in bars if value]
     libraries = list(dict.fromkeys(row.library for row, _ in bars))
     for place, (row, value) in enumerate(bars):
-        color = f'C{6 + libraries.index(row.library)}'
+        shade = f'C{6 + libraries.index(row.library)}'
         # On a logarithmic axis there is no zero: bars begin where both are equal.
-        drawn = right.barh(place, value - 1, left=1, color=color)
+        drawn = right.barh(place, value - 1, left=1, color=shade)
         right.bar_label(drawn, [f'{value:.3g}'], padding=2, fontsize=7)
     names = [f'{row.dataset}  {row.method}  {row.library}' for row, _ in bars]
     right.set_yticks(range(len(names)), names, fontsize=7)
@@ -314,40 +315,29 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     figure.savefig(path, dpi=100)
 
 
-def report(rows: Sequence[Row], path: Path, console: Console) -> None:
-    r"""Prints the table, names values that differ, and writes table and plot.
+def report(rows: Sequence[Row], path: Path) -> None:
+    r"""Prints and writes the table, names values that differ, and draws the plot.
 
     Args:
         rows (list[Row]): The rows.
         path (Path): The CSV file.
-        console (rich.console.Console): The terminal.
-    """
-    table = make_table(rows)
-    console.print(rich_table(table, 'competitor / ours', num_left=3))
-    for row in rows:
-        if (row.max_abs_difference or 0.0) >= AGREEMENT:
-            console.print(
-                f'{row.dataset} {row.method}: {row.library} differs from ours by up to '
-                f'{row.max_abs_difference:.1e}, in {row.share_differing:.2%} of values'
-            )
-    with replace_file(path.with_suffix('.md')) as part:
-        part.write_text(markdown_table(table, num_left=3), encoding='utf-8')
-    plot(rows, path.with_suffix('.png'))
-
-
-def in_order(rows: Sequence[Row]) -> list[Row]:
-    r"""Sorts rows: real datasets by name, then planted ones by size.
-
-    Args:
-        rows (list[Row]): The rows.
     """
 
     def place(row: Row) -> tuple[int, str, int, int]:
+        # Real datasets by name, then planted ones by size.
         size = int(row.dataset.removeprefix('planted_')) if _is_planted(row) else 0
         method, libraries = list(METHODS).index(row.method), METHODS[row.method]
         return size, row.dataset, method, libraries.index(row.library)
 
-    return sorted(rows, key=place)
+    rows = sorted(rows, key=place)
+    publish_table(make_table(rows), path, 'competitor / ours', num_left=3)
+    for row in rows:
+        if (row.max_abs_difference or 0.0) >= AGREEMENT:
+            print(
+                f'{row.dataset} {row.method}: {row.library} differs from ours by up to '
+                f'{row.max_abs_difference:.1e}, in {row.share_differing:.2%} of values'
+            )
+    plot(rows, path.with_suffix('.png'))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -375,7 +365,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--repeats', type=int, default=3, help='repetitions, of which the best counts')
     add('--competitor-limit', type=float, default=2e6, metavar='P')
     add('--time-limit', type=float, default=300.0, metavar='SECONDS')
-    add('--out', type=Path, default=OUT, help='the CSV file; the report goes next to it')
+    add(
+        '--out', type=Path, default=OUT, help='the CSV file; the report goes next to it'
+    )
     add('--root', type=Path, default=Path(tempfile.gettempdir()) / 'tgx_anchor')
     add('--threads', type=int, default=1)
     add('--device', default='cpu', help='the device of our tensors')
@@ -415,14 +407,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             kind = 'skipped' if found.is_timeout else 'failed'
             found = Row(*task, f'{kind}: {found.message}')
         table.add(found)
-    console = Console(width=None if sys.stdout.isatty() else 170)
-    kind = args.device, args.threads
-    report(
-        in_order([row for row in table.rows if (row.device, row.threads) == kind]),
-        args.out,
-        console,
-    )
-    console.print(f'{len(left)} measurements, written to {args.out}')
+    alike = (args.device, args.threads)
+    report([row for row in table.rows if (row.device, row.threads) == alike], args.out)
+    print(f'{len(left)} measurements, written to {args.out}')
     return 0 if all(is_done(task) for task in tasks) else 1
 
 

@@ -29,17 +29,15 @@ from itertools import chain
 from pathlib import Path
 
 import torch
-from rich.console import Console
 from torch import Tensor
 
 from tgx_anchor.benchmark import fill_table
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.benchmark.runner import Tell
-from tgx_anchor.benchmark.tables import markdown_table, mean_text, rich_table
+from tgx_anchor.benchmark.tables import mean_text, publish_table
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.io import ResultTable
-from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorPredictor, CoNHD
 from tgx_anchor.nn.predictors.represent import log_proba, represent
@@ -266,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--root', help='the folder of the datasets (default: the cache of PyG)')
     add('--out', type=Path, default=OUT, help='the CSV file; the table goes next to it')
     add('--in-process', action='store_true', help='start no processes')
-    args, console = parser.parse_args(argv), Console()
+    args = parser.parse_args(argv)
 
     table = ResultTable(Row, args.out, key=('setting', 'method', 'habit', 'split'))
     tasks: list[Task] = [
@@ -286,11 +284,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         progress=sys.stderr.isatty(),
     )
     for task, failure in failures.items():
-        console.print(f'{" ".join(map(str, task))} failed: {failure.message}')
-    lines = make_table(table.rows)
-    console.print(rich_table(lines, num_left=3))
-    with replace_file(args.out.with_suffix('.md')) as part:
-        part.write_text(markdown_table(lines, num_left=3), encoding='utf-8')
+        print(*task, 'failed:', failure.message)
+    publish_table(make_table(table.rows), args.out, num_left=3)
     return 1 if failures else 0
 
 

@@ -26,7 +26,6 @@ from typing import Any
 
 import torch
 from matplotlib.figure import Figure
-from rich.console import Console
 from torch import Tensor
 from torch_geometric.utils import softmax
 
@@ -35,11 +34,10 @@ from tgx_anchor.benchmark.growth import growth_exponent
 from tgx_anchor.benchmark.memory import peak_memory
 from tgx_anchor.benchmark.methods import load_setting
 from tgx_anchor.benchmark.runner import Tell
-from tgx_anchor.benchmark.tables import markdown_table, rich_table
+from tgx_anchor.benchmark.tables import publish_table
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.io import ResultTable
-from tgx_anchor.io.files import replace_file
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
 from tgx_anchor.nn.functional import StrengthProblem, strength_loss, strength_problem
 from tgx_anchor.nn.predictors.stages import scorer_epochs, strength_epochs
@@ -169,7 +167,11 @@ def measure_stage1(size: str, seconds: float) -> tuple[AnchorData, Figures]:
     # The first step also prepares the epochs.
     next(epochs)
     epoch, bare = take_turns(epochs, competitor, seconds)
-    figures = [('epoch', epoch, 's'), ('bare MLP', bare, 's'), ('ratio', epoch / bare, '')]
+    figures = [
+        ('epoch', epoch, 's'),
+        ('bare MLP', bare, 's'),
+        ('ratio', epoch / bare, ''),
+    ]
     return data, figures
 
 
@@ -277,9 +279,9 @@ def measure_pipeline(case: str, num_epochs: int) -> tuple[AnchorData, Figures]:
     """
     seconds: dict[str, float] = {}
 
-    def timed(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def timed(name: str, function: Callable[..., Any], *args: Any) -> Any:
         start = time.perf_counter()
-        out = function(*args, **kwargs)
+        out = function(*args)
         seconds[name] = time.perf_counter() - start
         return out
 
@@ -313,7 +315,7 @@ def measure(
         seconds (float): The duration of a comparison of epochs.
         num_epochs (int): The number of epochs of each stage in whole fits.
     """
-    measurement, case, threads = task
+    measurement, case, _threads = task
     match measurement:
         case 'stage1':
             data, figures = measure_stage1(case, seconds)
@@ -333,7 +335,7 @@ def measure(
     return out
 
 
-# Report ---------------------------------------------------------------------------------
+# Report -------------------------------------------------------------------------------
 
 
 def growth(rows: Sequence[Row]) -> list[Row]:
@@ -344,7 +346,10 @@ def growth(rows: Sequence[Row]) -> list[Row]:
     """
     out = []
     for threads in sorted({row.threads for row in rows}):
-        for quantity, name in (('processor', 'processor exponent'), ('total', 'exponent')):
+        for quantity, name in (
+            ('processor', 'processor exponent'),
+            ('total', 'exponent'),
+        ):
             points = sorted(
                 (row.num_incidences, row.value, row.case)
                 for row in rows
@@ -357,7 +362,9 @@ def growth(rows: Sequence[Row]) -> list[Row]:
             if slope is not None:
                 case, size = ' '.join(point[2] for point in points), points[-1][0]
                 goal = GOALS.get(('growth', name))
-                out.append(Row('growth', case, threads, 0, 0, size, name, slope, '', goal))
+                out.append(
+                    Row('growth', case, threads, 0, 0, size, name, slope, '', goal)
+                )
     return out
 
 
@@ -367,7 +374,15 @@ def make_table(rows: Sequence[Row]) -> list[list[str]]:
     Args:
         rows (list[Row]): The rows.
     """
-    header = ['measurement', 'case', 'quantity', 'incidences', 'threads', 'value', 'goal']
+    header = [
+        'measurement',
+        'case',
+        'quantity',
+        'incidences',
+        'threads',
+        'value',
+        'goal',
+    ]
     return [
         header,
         *(
@@ -399,7 +414,9 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         point = row.num_incidences, row.value
         if row.quantity == 'ratio' and row.measurement.startswith('stage'):
             _, _, number = row.case.partition(' x ')
-            rival = f', [N, {number}], to bare products' if number else ', to a bare MLP'
+            rival = (
+                f', [N, {number}], to bare products' if number else ', to a bare MLP'
+            )
             lines.setdefault((left, row.measurement + rival), []).append(point)
         elif row.measurement == 'pipeline' and row.unit == 's':
             lines.setdefault((right, row.quantity), []).append(point)
@@ -443,7 +460,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--epochs', type=int, default=100, help='epochs of each stage in whole fits')
     add('--threads', type=int, default=1)
     add('--root', type=Path, help='the folder of the datasets')
-    add('--out', type=Path, default=OUT, help='the CSV file; the report goes next to it')
+    add(
+        '--out', type=Path, default=OUT, help='the CSV file; the report goes next to it'
+    )
     add('--in-process', action='store_true', help='quicker, but memory is blurred')
     args = parser.parse_args(argv)
 
@@ -463,17 +482,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         isolated=not args.in_process,
         progress=sys.stderr.isatty(),
     )
-    console = Console()
     for task, failure in failures.items():
-        console.print(f'{task[0]} {task[1]} failed: {failure.message}')
+        print(*task, 'failed:', failure.message)
     rows = [*table.rows, *growth(table.rows)]
-    lines = make_table(rows)
-    console.print(rich_table(lines, 'Speed', num_left=3))
-    with replace_file(args.out.with_suffix('.md')) as part:
-        part.write_text(markdown_table(lines, num_left=3), encoding='utf-8')
+    publish_table(make_table(rows), args.out, 'Speed', num_left=3)
     shown = [row for row in rows if row.threads == args.threads]
     plot(shown, args.out.with_suffix('.png'))
-    console.print(f'written to {args.out}')
     return 1 if failures else 0
 
 

@@ -14,8 +14,9 @@ def test_power_law() -> None:
 def test_least_squares() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(1, 100, (7, 2))
-    slope = np.polyfit(*np.log(points).T, 1)[0]
-    assert growth_exponent(map(tuple, points.tolist())) == pytest.approx(slope)
+    logs = np.log(points)
+    slope = np.polyfit(logs[:, 0], logs[:, 1], 1)[0]
+    assert growth_exponent([(x, y) for x, y in points.tolist()]) == pytest.approx(slope)
 
 
 def test_one_size_has_no_exponent() -> None:

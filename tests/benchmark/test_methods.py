@@ -107,7 +107,9 @@ def test_required_features_and_their_cache(
         return data
 
     monkeypatch.setattr(AddRandomWalkEmbedding, 'forward', walk)
-    assert prepare(small(), new_model('AnchorRadar', 'emER')).incidence_attr.size(1) == 33
+    assert (
+        prepare(small(), new_model('AnchorRadar', 'emER')).incidence_attr.size(1) == 33
+    )
     assert 'x' not in prepare(small(), new_model('Degree', 'emER'))
     for method in BASELINES:
         data = prepare(small(), new_model(method, 'emER'), tmp_path / 'kept')

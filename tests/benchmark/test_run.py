@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from tests.benchmark.test_results import row
 from tests.benchmark.test_methods import of_width
+from tests.benchmark.test_results import row
 from tests.strategies import one_line_error
 from tgx_anchor.benchmark import BenchmarkRow, fill_table, run_benchmark
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
@@ -50,7 +50,11 @@ def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_second_run_continues(tmp_path: Path) -> None:
     path = tmp_path / 'rows.csv'
     told: list[BenchmarkRow] = []
-    arguments: dict[str, Any] = {'path': path, 'progress': False, 'callback': told.append}
+    arguments: dict[str, Any] = {
+        'path': path,
+        'progress': False,
+        'callback': told.append,
+    }
     first = run_benchmark(['planted'], ['Degree'], **arguments)
     assert told == first
     assert [each.task for each in first] == [('planted', 'Degree', 0, 0)]
@@ -195,7 +199,9 @@ def test_interrupted_models_of_your_own(tmp_path: Path) -> None:
 
     methods = {'Mine': make, 'Degree': None}
     with pytest.raises(KeyboardInterrupt):
-        run_benchmark(['planted'], methods, path=path, root=str(tmp_path), progress=False)
+        run_benchmark(
+            ['planted'], methods, path=path, root=str(tmp_path), progress=False
+        )
     # Nothing half trained passes for a measurement.
     assert [each.method for each in benchmark_table(path).rows] == ['Degree']
 
@@ -233,7 +239,8 @@ def test_checkpoints_are_removed_once_measured(
     ]
     (folder / 'qaBI_HNN_0_0').rmdir()
     monkeypatch.setattr(
-        'tgx_anchor.benchmark.run.measure', lambda task, *_, **__: [row(**task._asdict())]
+        'tgx_anchor.benchmark.run.measure',
+        lambda task, *_, **__: [row(**task._asdict())],
     )
     run_benchmark(settings, ['HNN'], 2, path=path, progress=False)
     assert not folder.exists()

@@ -1,4 +1,5 @@
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -10,6 +11,7 @@ from tgx_anchor.benchmark.tables import (
     latex_table,
     markdown_table,
     mean_text,
+    publish_table,
     rich_table,
 )
 
@@ -53,6 +55,13 @@ def test_terminal() -> None:
     assert '│ mine [v2] │ 61.2 │' in text
     # Numbers are aligned to the right.
     assert '│ x         │    5 │' in text
+
+
+def test_published_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    publish_table(TABLE, tmp_path / 'rows.csv', 'Accuracy', num_left=2)
+    assert '│ HGNN   │ 0     │ 61.2 │' in capsys.readouterr().out
+    text = (tmp_path / 'rows.md').read_text(encoding='utf-8')
+    assert text == markdown_table(TABLE, num_left=2)
 
 
 def test_means() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.scripts import load_script
+from tgx_anchor.benchmark.tables import markdown_table
 from tgx_anchor.io import ResultTable
 
 SIZES = ('200', '1000')
@@ -63,7 +64,9 @@ def test_every_task_has_its_figures(script: ModuleType, folder: Path) -> None:
         expected['pipeline', size] = STEPS
     assert found == expected
     assert path.with_suffix('.png').stat().st_size > 0
-    assert '| growth | 200 1000 |' in path.with_suffix('.md').read_text(encoding='utf-8')
+    assert '| growth | 200 1000 |' in path.with_suffix('.md').read_text(
+        encoding='utf-8'
+    )
 
 
 def test_figures_belong_together(script: ModuleType, folder: Path) -> None:
@@ -128,7 +131,7 @@ def test_failures_do_not_stop_the_others(
     args = ['--sizes', SIZES[0], '--variants', '--pipeline', '--seconds', '0']
     args += ['--in-process', '--out', str(tmp_path / 'speed.csv')]
     assert script.main(args) == 1
-    assert 'tune qaBI failed: ConnectionError: no data' in capsys.readouterr().out
+    assert 'tune qaBI 1 failed: ConnectionError: no data' in capsys.readouterr().out
     rows = read(script, tmp_path / 'speed.csv')
     assert {row.measurement for row in rows} == {'stage1'}
 
@@ -181,4 +184,4 @@ def test_committed_results(script: ModuleType) -> None:
     assert exponents == pytest.approx({1: 1.04032, 2: 0.931764}, abs=1e-5)
     text = script.OUT.with_suffix('.md').read_text(encoding='utf-8')
     lines = script.make_table([*rows, *script.growth(rows)])
-    assert script.markdown_table(lines, num_left=3) == text
+    assert markdown_table(lines, num_left=3) == text

@@ -181,10 +181,10 @@ def make_table(cells: Cells, metric: Metric, style: Style) -> list[list[str]]:
 
 
 def _words(cell: Cell, metric: Metric, style: Style) -> str:
-    text = _number(cell.mean, metric)
+    text = _number(cell.mean, cell, metric)
     if cell.num_splits > 1 and metric != 'num_parameters':
         plus_minus = r' $\pm$ ' if style == 'latex' else ' ± '
-        text += plus_minus + _number(cell.std, metric)
+        text += plus_minus + _number(cell.std, cell, metric)
     if cell.place <= 2:
         bold, underlined = _MARKS[style]
         text = (bold if cell.place == 1 else underlined).format(text)
@@ -198,20 +198,22 @@ def _words(cell: Cell, metric: Metric, style: Style) -> str:
     return text
 
 
-def _number(value: float, metric: Metric) -> str:
+def _number(value: float, cell: Cell, metric: Metric) -> str:
     if metric == 'accuracy':
         return f'{100 * value:.1f}'
     if metric == 'num_parameters':
         return f'{value:,.0f}'
     if metric in ('mrr', 'ndcg'):
         return f'{value:.3f}'
-    if value < 0.1:
-        return f'{value:.2g}'
-    return f'{value:.2f}' if value < 10 else f'{value:.1f}'
+    # Two digits of a small mean, and as many decimal places of the deviation.
+    digits = 1 if cell.mean >= 10 else 2
+    if 0 < cell.mean < 0.1:
+        digits = 1 - math.floor(math.log10(cell.mean))
+    return f'{value:.{digits}f}'
 
 
 class Headline(NamedTuple):
-    r"""Two ratios of the most efficient baseline to AnchorRadar, as means over settings.
+    r"""Ratios of the most efficient baseline to AnchorRadar, as means over settings.
 
     Args:
         time (float): The training time of the fastest baseline over AnchorRadar's.

@@ -102,11 +102,10 @@ def run_benchmark(
     count = sum(task not in table for task in tasks)
     for is_own in (False, True):
         part = [task for task in tasks if (task.method in own) == is_own]
+        made = own if is_own else {}
         failures |= fill_table(
             table,
-            partial(
-                _measure, root=root, cache=cache, folder=folder, own=own if is_own else {}
-            ),
+            partial(_measure, root=root, cache=cache, folder=folder, own=made),
             part,
             callback=callback,
             jobs=jobs,

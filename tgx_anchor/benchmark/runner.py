@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar, cast
@@ -151,8 +152,9 @@ def fill_table(
                 failures[task] = result
                 continue
             table.add(*result)
-            for row in result if callback is not None else ():
-                callback(row)
+            if callback is not None:
+                for row in result:
+                    callback(row)
     return failures
 
 
@@ -166,7 +168,7 @@ def _run_here(
     try:
         for task in tasks:
             torch.set_num_threads(threads)
-            yield task, _attempt(function, task, lambda line, task=task: tell(task, line))
+            yield task, _attempt(function, task, partial(tell, task))
     finally:
         torch.set_num_threads(before)
 

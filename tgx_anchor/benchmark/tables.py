@@ -2,7 +2,10 @@
 
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from tgx_anchor.io.files import replace_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
 TextTable = Sequence[Sequence[str]]
 Style = Literal['rich', 'markdown', 'latex']
 
+_LOG_WIDTH = 170
 _SPECIAL: dict[Style, str] = {'rich': '[', 'markdown': '|', 'latex': '&%$#_{}'}
 
 
@@ -49,7 +53,9 @@ def latex_table(table: TextTable) -> str:
     return '\n'.join(parts) + '\n'
 
 
-def rich_table(table: TextTable, title: str | None = None, num_left: int = 1) -> 'Table':
+def rich_table(
+    table: TextTable, title: str | None = None, num_left: int = 1
+) -> 'Table':
     r"""Returns a table for the terminal.
 
     Args:
@@ -66,6 +72,29 @@ def rich_table(table: TextTable, title: str | None = None, num_left: int = 1) ->
     for line in table[1:]:
         out.add_row(*line)
     return out
+
+
+def publish_table(
+    table: TextTable, path: Path, title: str | None = None, num_left: int = 1
+) -> None:
+    r"""Prints a table, and writes it as Markdown next to a CSV file.
+
+    Args:
+        table (list[list[str]]): The lines, the header first.
+        path (Path): The CSV file.
+        title (str, optional): The title in the terminal. (default: :obj:`None`)
+        num_left (int, optional): The number of columns that are aligned to the left.
+            (default: :obj:`1`)
+    """
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        # A log file has no width of its own.
+        console = Console(width=_LOG_WIDTH)
+    console.print(rich_table(table, title, num_left))
+    with replace_file(path.with_suffix('.md')) as part:
+        part.write_text(markdown_table(table, num_left), encoding='utf-8')
 
 
 def mean_text(values: Sequence[float], digits: int, scale: float = 1.0) -> str:
