@@ -36,15 +36,15 @@ from competitors import (
     common_tolerance,
 )
 from matplotlib.figure import Figure
-from torch_geometric.data import InMemoryDataset
 
 from tgx_anchor.benchmark import Failure, run_tasks
 from tgx_anchor.benchmark.growth import growth_exponent
 from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
+from tgx_anchor.benchmark.methods import load_setting
 from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.benchmark.tables import publish_table
 from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
+from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.io import ResultTable
 from tgx_anchor.io.files import replace_file
 
@@ -109,17 +109,16 @@ def save_hypergraph(dataset: str, root: Path) -> Path:
     path = root / 'hypergraphs' / f'{dataset}.pt'
     if path.exists():
         return path
-    source: InMemoryDataset
     if dataset.startswith('planted_'):
         size = int(dataset.removeprefix('planted_'))
-        source = PlantedAnchorDataset(
+        planted = PlantedAnchorDataset(
             num_nodes=max(round(size * NODES_PER_INCIDENCE), 1),
             num_hyperedges=max(round(size * HYPEREDGES_PER_INCIDENCE), 1),
             mean_size=MEAN_SIZE,
         )
+        data = cast(AnchorData, planted[0])
     else:
-        source = AnchorDataset(dataset, root=root)
-    data = cast(AnchorData, source[0])
+        data = load_setting(dataset, root)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(path) as part:
         torch.save((data.hyperedge_index, data.num_nodes, data.num_hyperedges), part)
