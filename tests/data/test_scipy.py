@@ -10,7 +10,7 @@ from scipy import sparse
 from tests.io.strategies import ODD_VALUES, examples, outcome
 from tests.strategies import hypergraphs, one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io import read_scipy, write_scipy
+from tgx_anchor.data.scipy import read_scipy, write_scipy
 
 FORMATS = ('bsr', 'coo', 'csc', 'csr', 'dia', 'dok', 'lil')
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 from tests.io.strategies import ODD_VALUES, described_hypergraphs, examples, outcome
 from tests.strategies import one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io import read_ogb, write_ogb
+from tgx_anchor.data.ogb import read_ogb, write_ogb
 
 WRITES = ('author', 'writes', 'paper')
 CITES = ('paper', 'cites', 'paper')
