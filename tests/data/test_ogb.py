@@ -95,7 +95,10 @@ def test_read_ogb_merges_repeated_members() -> None:
         ({'edge_index_dict': {CITES: 0}}, ["'edge_index_dict'", 'writes', 'cites']),
         ({'edge_index_dict': {WRITES: [[0], [0]]}}, ["'edge_index'", '[2, num_edges]']),
         ({'edge_index_dict': {WRITES: np.zeros((3, 1), int)}}, ['[2, num', '[3, 1]']),
-        ({'edge_index_dict': {WRITES: np.zeros((2, 1))}}, ['edge_index[0]', 'float']),
+        (
+            {'edge_index_dict': {WRITES: np.zeros((2, 1))}},
+            ['edge_index[0]', 'integers'],
+        ),
         (
             {'edge_index_dict': {WRITES: np.array([[0, 4], [0, 0]])}},
             ["'edge_index[0]'", '[0, 4)', "'author'", 'got 4 in column 1'],

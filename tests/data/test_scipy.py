@@ -56,9 +56,13 @@ def test_read_scipy_without_anchors(anchor: Any) -> None:
         (sparse.csr_array(dense()), [0, -2, 1], ["'anchor'", 'got -2', 'hyperedge 1']),
         (sparse.csr_array(dense()), [2, -1, 1], ["'anchor'", 'node 2', 'hyperedge 0']),
         (sparse.csr_array(dense()), [0, 0, 1], ["'anchor'", 'node 0', 'hyperedge 1']),
-        (sparse.csr_array(dense()), [0, None, 1], ["'anchor'", 'None', 'hyperedge 1']),
-        (sparse.csr_array(dense()), np.zeros(3), ["'anchor'", 'integers', 'float64']),
-        (sparse.csr_array(dense()), [[0], [1], [1]], ["'anchor'", '[0]']),
+        (
+            sparse.csr_array(dense()),
+            [0, None, 1],
+            ["'anchor'", 'integers', '[0, None, 1]'],
+        ),
+        (sparse.csr_array(dense()), np.zeros(3), ["'anchor'", 'integers', '0.']),
+        (sparse.csr_array(dense()), [[0], [1], [1]], ["'anchor'", '[[0], [1], [1]]']),
         (sparse.csr_array(dense()), 1, ["'anchor'", 'list', 'got 1']),
     ],
 )

@@ -138,46 +138,27 @@ def build_data(
     return data
 
 
-def to_integers(name: str, value: Any, item: str) -> IntArray:
-    r"""Reads a list, array or tensor of integers of 64 bits.
-
-    Args:
-        name (str): The name of the argument in messages.
-        value (Any): The integers.
-        item (str): The name of an entry in messages, such as :obj:`"hyperedge"`.
-    """
-    if isinstance(value, Tensor):
-        value = to_numpy(name, value)
-    if not isinstance(value, np.ndarray):
-        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-            raise ValueError(
-                f"'{name}' must be a list or an array (got {shorten(value)})"
-            )
-        for i, entry in enumerate(value):
-            kind = type(entry)
-            if not issubclass(kind, int | np.integer) or issubclass(
-                kind, bool | np.timedelta64
-            ):
-                raise ValueError(
-                    f"'{name}' must hold integers (got {shorten(entry)} for {item} {i})"
-                )
-            if not INT64.min <= entry <= INT64.max:
-                raise ValueError(
-                    f"'{name}' must hold integers of at most 64 bits (got "
-                    f'{shorten(entry)} for {item} {i})'
-                )
-        value = np.array([int(entry) for entry in value], dtype=np.int64)
-    if value.ndim != 1:
+def to_integers(name: str, value: Any) -> IntArray:
+    r"""Returns a list, array or tensor of integers as an array of 64 bits."""
+    array = to_numpy(name, value) if isinstance(value, Tensor) else None
+    try:
+        array = np.asarray(value) if array is None else array
+    except ValueError:
+        array = np.empty(0, dtype=object)  # nested lists of different lengths
+    if array.size == 0 and array.ndim == 1 and array.dtype.kind != 'O':
+        return np.empty(0, np.int64)
+    booleans = isinstance(value, Sequence) and any(
+        isinstance(v, bool | np.bool_) for v in value
+    )
+    if array.ndim != 1 or array.dtype.kind not in 'iu' or booleans:
         raise ValueError(
-            f"'{name}' must have one dimension (got the shape {list(value.shape)})"
+            f"'{name}' must be a list or an array of integers (got {shorten(value)})"
         )
-    if value.dtype.kind not in 'iu':
-        raise ValueError(f"'{name}' must hold integers (got {value.dtype})")
-    if value.dtype.kind == 'u' and value.size and value.max() > INT64.max:
+    if array.max() > INT64.max:
         raise ValueError(
-            f"'{name}' must hold integers of at most 64 bits (got {value.max()})"
+            f"'{name}' must hold integers of at most 64 bits (got {array.max()})"
         )
-    return np.asarray(value, dtype=np.int64)
+    return np.asarray(array, dtype=np.int64)
 
 
 def flag_anchors(
@@ -195,7 +176,7 @@ def flag_anchors(
     """
     if anchor is None:
         return np.zeros(len(node), dtype=np.bool_)
-    column = to_integers('anchor', anchor, 'hyperedge')
+    column = to_integers('anchor', anchor)
     if len(column) != num_groups:
         raise ValueError(
             f"'anchor' must have one entry per hyperedge, that is {num_groups} "
@@ -385,7 +366,7 @@ def list_roles(data: AnchorData) -> list[int] | list[str] | None:
     role = data.get('role')
     if role is None:
         return None
-    number = to_integers('role', role, 'incidence')
+    number = to_integers('role', role)
     if data.get('role_names') is None:
         return [int(r) for r in number]
     names = check_ids('role_names', data.role_names)

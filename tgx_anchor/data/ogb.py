@@ -197,7 +197,7 @@ def _read_row(index: Any, row: int, size: int, kind: str) -> IntArray:
             f'(got {shape or shorten(index)})'
         )
     name = f'edge_index[{row}]'
-    out = to_integers(name, index[row], 'column')
+    out = to_integers(name, index[row])
     outside = (out < 0) | (out >= size)
     if outside.any():
         column = int(np.argmax(outside))

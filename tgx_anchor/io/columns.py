@@ -47,8 +47,10 @@ def to_column(name: str, value: Any) -> Column:
         value (Any): A sequence, a tensor, a :obj:`numpy` array, a series of a data
             frame, or an Arrow array. A sequence of mixed values stays a list.
     """
-    if isinstance(value, pa.ChunkedArray):
-        return value
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        return (
+            value if isinstance(value, pa.ChunkedArray) else pa.chunked_array([value])
+        )
     if isinstance(value, Tensor):
         value = to_numpy(name, value)
     if isinstance(value, np.ma.MaskedArray):

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from bisect import bisect_right
 from collections import Counter
@@ -481,55 +482,36 @@ def _line_of(path: Path, text: bytes, separator: str, row: int) -> str:
 
 def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Table:
     lines = [i for i, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines:
-        raise ValueError(f"'table' must have a line (got the empty file {str(path)!r})")
+
+    def locate(row: int) -> str:
+        return f'line {lines[row]} of {str(path)!r}'
+
     try:
         table = _parse_json(text)
         dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
         if dates:
             # Ids that look like dates stay strings.
-            schema = pa.schema([(name, pa.string()) for name in dates])
-            table = _parse_json(text, schema)
+            table = _parse_json(text, pa.schema([(n, pa.string()) for n in dates]))
     except pa.ArrowException as error:
+        row = re.search(r' in row (\d+)$', str(error))
+        place = locate(int(row[1])) if row else repr(str(path))
+        reason = one_line(error).removeprefix('JSON parse error: ')
         raise ValueError(
             f"'table' must hold one JSON object per line, with values of one type in "
-            f'each column (got {_json_fault(path, text) or one_line(error)})'
+            f'each column (got {re.sub(" in row [0-9]+$", "", reason)} in {place})'
         ) from error
     choice = _check_choice(table.column_names, choose)
-    return Table(
-        {name: table[name] for name in (*choice.labels, *choice.numbers)},
-        lambda row: f'line {lines[row]} of {str(path)!r}',
-        notes=notes,
-    )
+    columns = {name: table[name] for name in (*choice.labels, *choice.numbers)}
+    return Table(columns, locate, notes=notes)
 
 
 def _parse_json(text: bytes, schema: pa.Schema | None = None) -> pa.Table:
     return pyarrow.json.read_json(
         pa.BufferReader(text),
-        read_options=pyarrow.json.ReadOptions(block_size=max(len(text), 1)),
+        # Rows in messages are counted from the beginning of a block.
+        read_options=pyarrow.json.ReadOptions(block_size=min(len(text) + 1, 2**30)),
         parse_options=pyarrow.json.ParseOptions(explicit_schema=schema),
     )
-
-
-def _json_fault(path: Path, text: bytes) -> str | None:
-    kinds: dict[str, tuple[type, int]] = {}
-    for line, record in enumerate(text.splitlines(), 1):
-        if not record.strip():
-            continue
-        try:
-            value = json.loads(record)
-        except (ValueError, RecursionError) as error:
-            return f'{one_line(error)}, in line {line} of {str(path)!r}'
-        if not isinstance(value, dict):
-            return f'{shorten(value)} in line {line} of {str(path)!r}'
-        for name, entry in value.items():
-            kind, first = kinds.setdefault(name, (type(entry), line))
-            if entry is not None and kind is not type(entry):
-                return (
-                    f'{shorten(entry)} for {shorten(name)} in line {line} of '
-                    f'{str(path)!r}, and another type in line {first}'
-                )
-    return None
 
 
 # Writing #####################################################################
@@ -572,10 +554,9 @@ def _write_text(table: pa.Table, suffix: str, file: Any) -> None:
             )
     separator = SEPARATORS[suffix.removesuffix('.gz')]
     header = io.StringIO()
-    csv.writer(header, delimiter=separator, lineterminator='\n').writerow(
-        table.column_names
-    )
-    file.write(header.getvalue().encode())
+    # Python quotes only the line breaks that end its lines.
+    csv.writer(header, delimiter=separator).writerow(table.column_names)
+    file.write(header.getvalue().removesuffix('\r\n').encode() + b'\n')
     try:
         body = _format_csv(table, separator, 'none')
     except pa.ArrowInvalid:
