@@ -58,12 +58,14 @@ def test_build_data_sorts_by_hyperedge(pairs: list[tuple[int, int]]) -> None:
 def test_check_groups() -> None:
     node, hyperedge = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     y = np.array([True, True, False, False])
-    names: Any = (torch.tensor([7, 8]), ['x', 'y'])
-    check_groups(node, hyperedge, y, *names, 2, 'row {}'.format)
+    node_id, group_id = torch.tensor([7, 8]), ['x', 'y']
+    locate = 'row {}'.format
+    check_groups(node, hyperedge, y, node_id, group_id, 2, locate)
     with one_line_error("group 'x'", 'at most 1', 'got 2', 'row 1'):
-        check_groups(node, hyperedge, y, *names, 1, 'row {}'.format)
+        check_groups(node, hyperedge, y, node_id, group_id, 1, locate)
+    node = np.array([0, 1, 0, 0])
     with one_line_error("group 'y'", 'member 7 again', 'row 3'):
-        check_groups(np.array([0, 1, 0, 0]), hyperedge, y, *names, 2, 'row {}'.format)
+        check_groups(node, hyperedge, y, node_id, group_id, None, locate)
 
 
 @pytest.mark.parametrize('limit', [0, -1, 1.0, True, '1'])
@@ -77,7 +79,8 @@ def test_check_max_anchors(limit: Any) -> None:
 def test_to_integers() -> None:
     for value in ([1, -2], np.array([1, -2], 'i2'), torch.tensor([1, -2])):
         out = to_integers('a', value)
-        assert (out.dtype, out.tolist()) == (np.int64, [1, -2])
+        assert out.dtype == np.int64
+        assert out.tolist() == [1, -2]
     assert to_integers('a', []).tolist() == []
     odd: list[Any] = [
         [1.0],

@@ -195,7 +195,7 @@ def change(path: str, value: Any) -> dict[str, Any]:
         ('nodes/1/attrs', {}, ["'x'", 'all nodes', 'nodes[1]']),
         ('nodes/1/attrs', {3: 4}, ["'nodes[1].attrs'", 'strings', 'got 3']),
         ('nodes/1/attrs/x', 3, ["'x'", 'list', 'got 3 in nodes[1]']),
-        ('nodes/1/attrs/x', [1, 2], ["'x'", 'length', 'got 2 in nodes[1]']),
+        ('nodes/1/attrs/x', [1, 2], ["'x'", '1 entries', 'got 2 in nodes[1]']),
         ('nodes/1/attrs/x', ['1'], ["'x'", "'1' in nodes[1]"]),
         ('nodes/1/attrs/x', [True], ["'x'", 'True in nodes[1]']),
         ('nodes/1/attrs/x', [math.nan], ["'x'", 'nan in nodes[1]']),

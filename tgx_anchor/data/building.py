@@ -201,12 +201,7 @@ def flag_anchors(
 
 
 def to_numpy(name: str, value: Tensor) -> NDArray[Any]:
-    r"""Converts a tensor to an array of numbers.
-
-    Args:
-        name (str): The name of the tensor in messages.
-        value (torch.Tensor): A tensor of any type and device.
-    """
+    r"""Converts a tensor to an array of numbers."""
     try:
         value = value.detach().cpu()
         # NumPy lacks the short floating-point types of PyTorch.
@@ -226,13 +221,8 @@ def to_features(value: FloatArray) -> Tensor:
 
 
 def check_finite(name: str, value: FloatArray, locate: Locate) -> None:
-    r"""Raises a :class:`ValueError` at the first row with a number that is not finite
-    in 32 bits.
-
-    Args:
-        name (str): The name of the numbers in messages.
-        value (numpy.ndarray): The numbers, in one or two dimensions.
-        locate (Callable[[int], str]): Names a row in messages.
+    r"""Raises a :class:`ValueError` for the first row of :obj:`value` with a number
+    that is not finite in 32 bits.
     """
     with np.errstate(over='ignore'):
         finite = np.isfinite(value.astype(np.float32, copy=False))
@@ -245,12 +235,7 @@ def check_finite(name: str, value: FloatArray, locate: Locate) -> None:
 
 
 def check_matrix(name: str, value: NDArray[Any]) -> FloatArray:
-    r"""Returns a matrix as floating-point numbers, which must be finite in 32 bits.
-
-    Args:
-        name (str): The name of the matrix in messages.
-        value (numpy.ndarray): The matrix.
-    """
+    r"""Returns a matrix as floating-point numbers, which must be finite in 32 bits."""
     if value.dtype.kind not in 'biuf':
         first = shorten(value.flat[0].item()) if value.size else value.dtype
         raise ValueError(f"'{name}' must hold numbers (got {first})")
@@ -317,23 +302,12 @@ def list_anchors(data: AnchorData) -> IntArray:
 
 
 def list_ids(data: AnchorData, key: str, size: int) -> list[int] | list[str]:
-    r"""Returns the ids of the nodes or hyperedges, or else their positions.
-
-    Args:
-        data (AnchorData): The hypergraph.
-        key (str): Either :obj:`"node_id"` or :obj:`"hyperedge_id"`.
-        size (int): The number of nodes or hyperedges.
-    """
+    r"""Returns the ids of the nodes or hyperedges, or else their positions."""
     return check_ids(key, data[key]) if key in data else list(range(size))
 
 
 def check_ids(name: str, ids: Any) -> list[int] | list[str]:
-    r"""Returns ids as a list; they must be distinct, and all integers or all strings.
-
-    Args:
-        name (str): The name of the ids in messages.
-        ids (torch.Tensor or list): The ids.
-    """
+    r"""Returns ids as a list; they must be distinct, and all integers or all strings."""
     values: list[Any] = ids.tolist() if isinstance(ids, Tensor) else list(ids)
     kind = str if values and isinstance(values[0], str) else int | np.integer
     seen: set[Any] = set()
@@ -380,13 +354,7 @@ def list_roles(data: AnchorData) -> list[int] | list[str] | None:
 
 
 def warn_unwritten(data: AnchorData, written: Container[str], target: str) -> None:
-    r"""Warns of attributes that a format does not hold.
-
-    Args:
-        data (AnchorData): The hypergraph.
-        written (Container[str]): The attributes that the format holds.
-        target (str): The name of the format in the message.
-    """
+    r"""Warns of attributes that a format does not hold."""
     lost = [
         key
         for key in data.keys()  # noqa: SIM118

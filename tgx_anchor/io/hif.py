@@ -17,7 +17,6 @@ from torch import Tensor
 from tgx_anchor.data import AnchorData
 from tgx_anchor.data.building import (
     BoolArray,
-    FloatArray,
     Ids,
     IntArray,
     Locate,
@@ -96,10 +95,9 @@ def read_hif(
 
     Nodes and hyperedges are numbered in the order of the lists :obj:`"nodes"` and
     :obj:`"edges"`, then in order of first appearance in :obj:`"incidences"`; their
-    ids are kept in :obj:`data.node_id` and
-    :obj:`data.hyperedge_id`. If some are integers and some are
-    strings, all become strings. Repeated records are merged, and later values replace
-    earlier ones. The attributes that are read are
+    ids are kept in :obj:`data.node_id` and :obj:`data.hyperedge_id`. If some are
+    integers and some are strings, all become strings. Repeated records are merged,
+    and later values replace earlier ones. The attributes that are read are
 
     * of incidences, :obj:`"is_anchor"` (missing where the anchor is unknown),
       :obj:`"role"` (integers, or strings that are numbered in sorted order) and
@@ -349,7 +347,7 @@ def _merge(
 
     weight: list[Any] = [MISSING] * len(place)
     attrs: list[dict[str, Any]] = [{} for _ in place]
-    for row, record in zip(code, records, strict=True):
+    for row, record in zip(code.tolist(), records, strict=True):
         weight[row] = record.get('weight', weight[row])
         attrs[row].update(record.get('attrs', {}))
     return _Level(name, weight, attrs, locate)
@@ -377,58 +375,42 @@ def _attributes(level: _Level) -> dict[str, Tensor]:
     out = {}
     key = FEATURES[level.name]
     if key in level.keys:
-        rows = level.column(key)
-        width = _width(key, rows, level.locate)
-        flat = list(chain.from_iterable(rows))
-        number = _numbers(key, flat, lambda item: level.locate(item // width))
-        out[key] = to_features(number.reshape(len(rows), width))
+        out[key] = _matrix(key, level.column(key), (int, float), level.locate)
     if any(weight is not MISSING for weight in level.weight):
-        weight = [1 if value is MISSING else value for value in level.weight]
-        out[WEIGHTS[level.name]] = to_features(_numbers('weight', weight, level.locate))
-    if level.name == 'edges':
-        for key in filter(_is_mask, level.keys):
-            out[key] = _mask(key, level)
+        rows = [[1 if value is MISSING else value] for value in level.weight]
+        weight = _matrix('weight', rows, (int, float), level.locate)
+        out[WEIGHTS[level.name]] = weight[:, 0]
+    for key in filter(_is_mask, level.keys if level.name == 'edges' else ()):
+        rows = level.column(key)
+        # A single split is written without its list.
+        single = isinstance(rows[0], bool)
+        rows = [[value] for value in rows] if single else rows
+        mask = _matrix(key, rows, (bool,), level.locate)
+        out[key] = mask[:, 0] if single else mask
     return out
 
 
-def _numbers(key: str, values: list[Any], locate: Locate) -> FloatArray:
-    row = next((r for r, v in enumerate(values) if type(v) not in (int, float)), None)
-    if row is not None:
-        raise ValueError(
-            f"'{key}' must hold numbers (got {shorten(values[row])} in {locate(row)})"
-        )
-    return read_numbers(key, values, locate)
-
-
-def _width(key: str, rows: list[Any], locate: Locate) -> int:
+def _matrix(
+    key: str, rows: list[Any], kinds: tuple[type, ...], locate: Locate
+) -> Tensor:
     for row, value in enumerate(rows):
+        fault = None
         if not isinstance(value, list | tuple):
-            raise ValueError(
-                f"'{key}' must be a list (got {shorten(value)} in {locate(row)})"
-            )
-        if len(value) != len(rows[0]):
-            raise ValueError(
-                f"'{key}' must have the same length everywhere, here {len(rows[0])} "
-                f'(got {len(value)} in {locate(row)})'
-            )
-    return len(rows[0])
-
-
-def _mask(key: str, level: _Level) -> Tensor:
-    rows = level.column(key)
-    # A single split is written without its list.
-    single = isinstance(rows[0], bool)
-    splits = [[row] for row in rows] if single else rows
-    width = _width(key, splits, level.locate)
-    flat = list(chain.from_iterable(splits))
-    for item, value in enumerate(flat):
-        if not isinstance(value, bool):
-            raise ValueError(
-                f"'{key}' must hold booleans "
-                f'(got {shorten(value)} in {level.locate(item // width)})'
-            )
-    mask = torch.tensor(flat, dtype=torch.bool)
-    return mask if single else mask.view(len(rows), width)
+            fault = f'be a list (got {shorten(value)}'
+        elif len(value) != len(rows[0]):
+            fault = f'have {len(rows[0])} entries everywhere (got {len(value)}'
+        elif not all(type(entry) in kinds for entry in value):
+            what = 'booleans' if bool in kinds else 'numbers'
+            odd = next(entry for entry in value if type(entry) not in kinds)
+            fault = f'hold {what} (got {shorten(odd)}'
+        if fault is not None:
+            raise ValueError(f"'{key}' must {fault} in {locate(row)})")
+    width = len(rows[0])
+    flat = list(chain.from_iterable(rows))
+    if bool in kinds:
+        return torch.tensor(flat, dtype=torch.bool).view(len(rows), width)
+    number = read_numbers(key, flat, lambda item: locate(item // width))
+    return to_features(number.reshape(len(rows), width))
 
 
 def _column_names(value: Any, attributes: dict[str, Tensor]) -> dict[str, list[str]]:
@@ -455,8 +437,9 @@ def write_hif(
     <https://github.com/HIF-org/HIF-standard>`_: the inverse of :func:`read_hif`.
 
     All nodes and hyperedges are listed, in their order. Without
-    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids. A warning
-    names the attributes that have no place in the format.
+    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids. The names
+    of columns and roles go to the metadata. A warning names the attributes that the
+    format does not hold.
 
     Args:
         data (AnchorData): The hypergraph.
