@@ -15,7 +15,7 @@ if VERSION is None:
 EXTRAS = {
     'cli': ['rich>=13', 'typer>=0.12'],
     'viz': ['matplotlib>=3.8'],
-    'interop': ['pandas>=2', 'pyarrow>=14'],
+    'interop': ['pandas>=2'],
     'ogb': ['ogb>=1.3.6'],
     'scatter': ['torch-scatter>=2.1.2'],
     'docs': ['sphinx>=7'],
@@ -67,6 +67,8 @@ setup(
     install_requires=[
         'filelock>=3.12',
         'numpy>=1.26',
+        # Reads and writes all tables; 15 is the first that takes any data frame.
+        'pyarrow>=15',
         'requests>=2.31',
         'scipy>=1.11',
         'torch>=2.4',

@@ -132,7 +132,7 @@ def described_hypergraphs(
                 st.lists(text, min_size=width, max_size=width, unique=True)
             )
     if names:
-        data.feature_names = names
+        data.column_names = names
     if data.num_incidences and draw(st.booleans()):
         roles = draw(st.lists(text, min_size=1, max_size=3, unique=True))
         code = st.integers(0, len(roles) - 1)
@@ -165,7 +165,7 @@ def plain(data: AnchorData) -> Plain:
             for key in ('x', 'hyperedge_attr', 'incidence_attr')
             if key in data
         },
-        'feature_names': data.get('feature_names', {}),
+        'column_names': data.get('column_names', {}),
     }
 
 

@@ -6,6 +6,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,11 @@ from tests.io.strategies import (
 )
 from tests.strategies import one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io import incidence, read_incidence, write_incidence
+from tgx_anchor.io import read_incidence, write_incidence
+from tgx_anchor.transforms import AddTopologicalFeatures
 
-SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.parquet']
+SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.txt', '.jsonl.gz', '.parquet']
+READ = ('group', 'member', 'is_anchor', 'role')
 
 
 def table() -> dict[str, Any]:
@@ -51,7 +54,7 @@ def mails() -> Plain:
             ('m3', [('cat', False, None)]),
         ],
         'attributes': {},
-        'feature_names': {},
+        'column_names': {},
     }
 
 
@@ -138,10 +141,12 @@ def test_read_incidence_takes_all_kinds_of_integers(column: Any) -> None:
 def test_read_incidence_from_files(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f'mails{suffix.upper()}'
     frame = pd.DataFrame(table())
-    if suffix == '.parquet':
+    if suffix.startswith('.jsonl'):
+        frame.to_json(path, orient='records', lines=True)
+    elif suffix == '.parquet':
         frame.set_index(pd.Index([3, 1, 4, 1, 5])).to_parquet(path)
     else:
-        separator = '\t' if suffix.startswith('.tsv') else ','
+        separator = ',' if suffix.startswith('.csv') else '\t'
         text = frame.to_csv(sep=separator).encode('utf-8-sig')
         path.write_bytes(gzip.compress(text) if suffix.endswith('gz') else text)
     assert plain(read_incidence(path)) == mails()
@@ -178,23 +183,19 @@ def test_read_incidence_decides_by_the_whole_column(
         assert data.node_id.tolist() == expected
 
 
-@pytest.mark.parametrize('rows', [1, 2, 3, 7])
-def test_read_incidence_in_chunks(
-    rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_read_incidence_names_physical_lines(tmp_path: Path) -> None:
     path = tmp_path / 'mails.csv'
-    path.write_text(
+    whole = (
         'group,member,is_anchor,incidence_n\n'
-        'm2,bob,1,0\n\nm1,ann,,1\nm2,ann,0,2\n\n\nm1,cat,0,3\nm3,cat,,4\n'
+        'm2,bob,1,0\n\nm1,ann,,1\nm2,ann,0,2\n\n\nm1,cat,0,3\nm3,"c\na\nt",,4\n'
     )
-    monkeypatch.setattr(incidence, 'CHUNK_ROWS', rows)
+    path.write_text(whole)
     data = read_incidence(path)
     assert data.incidence_attr.view(-1).tolist() == [0, 2, 1, 3, 4]
-    assert plain(data)['groups'] == mails()['groups']
-    whole = path.read_text()
-    for fault in ('m4,,,5', 'm4,cat,,x', 'm4,cat,maybe,5', 'm4'):
+    assert data.node_id == ['bob', 'ann', 'cat', 'c\na\nt']
+    for fault in ('m4,,,5', 'm4,cat,,x', 'm4,cat,maybe,5', 'm4', 'm2,bob,,1'):
         path.write_text(f'{whole}\n{fault}\n')
-        with one_line_error('in line 11'):
+        with one_line_error('in line 13'):
             read_incidence(path)
 
 
@@ -241,10 +242,10 @@ def test_read_incidence_collects_attributes() -> None:
     assert data.hyperedge_attr.tolist() == [[2.0], [2.0], [1.0]]
     assert data.incidence_attr.tolist() == [[0.0], [0.5], [0.25], [0.75], [1.0]]
     assert data['x'].dtype == data.hyperedge_attr.dtype == torch.float32
-    assert data.feature_names == {
-        'x': ['b', 'a'],
-        'hyperedge_attr': ['size'],
-        'incidence_attr': ['z'],
+    assert data.column_names == {
+        'x': ['node_b', 'node_a'],
+        'hyperedge_attr': ['hyperedge_size'],
+        'incidence_attr': ['incidence_z'],
     }
 
 
@@ -268,17 +269,17 @@ def test_read_incidence_can_be_batched() -> None:
         ({'group': 'm1m2m'}, ["'group'", 'list', "'m1m2m'"]),
         ({'group': np.zeros((5, 2))}, ["'group'", 'one dimension', '[5, 2]']),
         ({'group': torch.zeros(5).to_sparse()}, ["'group'", 'dense']),
-        ({'group': [0, 1, None, 1, 2]}, ["'group'", 'None in row 3']),
-        ({'group': [0, 1, math.nan, 1, 2]}, ["'group'", 'nan in row 3']),
-        ({'group': np.array([0, 1, 2, np.nan, 2])}, ["'group'", 'nan in row 4']),
+        ({'group': [0, 1, None, 1, 2]}, ["'group'", 'empty in row 3']),
+        ({'group': [0, 1, math.nan, 1, 2]}, ["'group'", 'empty in row 3']),
+        ({'group': np.array([0, 1, 2, np.nan, 2])}, ["'group'", 'empty in row 4']),
         (
             {'group': pd.Series([0, 1, None, 1, 2], dtype='Int64')},
             ["'group'", 'every', 'row 3'],
         ),
-        ({'group': ['a', '', 'b', 'c', 'd']}, ["'group'", "'' in row 2"]),
+        ({'group': ['a', '', 'b', 'c', 'd']}, ["'group'", 'empty in row 2']),
         ({'group': [0, 1, 'a', 1, 2]}, ["'group'", "'a' in row 3", '0 in row 1']),
         ({'group': ['a', 1, 'a', 1, 2]}, ["'group'", "1 in row 2, and 'a' in row 1"]),
-        ({'group': [0.0, 1.0, 0.0, 1.0, 2.0]}, ['0.0 in row 1', 'whole', 'integers']),
+        ({'group': [0.0, 1.0, 0.0, 1.0, 2.0]}, ['0.0 in row 1', 'whole numbers']),
         ({'group': np.ones(5)}, ["'group'", '1.0 in row 1', 'convert']),
         ({'group': [True, False, True, False, True]}, ["'group'", 'True in row 1']),
         ({'group': np.ones(5, dtype=bool)}, ["'group'", 'True in row 1']),
@@ -286,7 +287,10 @@ def test_read_incidence_can_be_batched() -> None:
         ({'group': [0, 1, 2**63, 1, 2]}, ["'group'", '64 bits', 'row 3']),
         ({'group': [0, 1, 10**5000, 1, 2]}, ["'group'", 'integer of', 'row 3']),
         ({'group': np.full(5, 2**63, dtype=np.uint64)}, ['64 bits', 'row 1']),
-        ({'group': np.arange(5).astype('M8[ns]')}, ["'group'", 'datetime64', 'row 1']),
+        (
+            {'group': np.arange(5).astype('M8[ns]')},
+            ["'group'", 'timestamp', '1970', 'row 1'],
+        ),
         ({'member': [0, 1]}, ["'member'", '5 rows', 'got 2']),
         ({'member': ['a', 'b', 'c', 'b', 'c', 'd']}, ["'member'", 'got 6']),
         (
@@ -296,16 +300,13 @@ def test_read_incidence_can_be_batched() -> None:
         ({'is_anchor': [1, 0, 'maybe', 0, 0]}, ["'is_anchor'", "'maybe' in row 3"]),
         ({'is_anchor': [1, 0, 2, 0, 0]}, ["'is_anchor'", '2 in row 3']),
         ({'is_anchor': np.array([1, 0, 0, 0.5, 0])}, ["'is_anchor'", '0.5 in row 4']),
-        ({'is_anchor': [1, 0, [1], 0, 0]}, ["'is_anchor'", '[1] in row 3']),
+        ({'is_anchor': [1, 0, [1], 0, 0]}, ["'is_anchor'", "'[1]' in row 3"]),
         ({'is_anchor': [1, 0, 1 + 0j, 0, 0]}, ["'is_anchor'", 'row 3']),
-        ({'role': ['a', None, 'b', 'b', 'b']}, ["'role'", 'None in row 2']),
+        ({'role': ['a', None, 'b', 'b', 'b']}, ["'role'", 'empty in row 2']),
         ({'role': [1.0, 0.0, 1.0, 0.0, 0.0]}, ["'role'", '1.0 in row 1']),
-        ({'subject': list('abcde')}, ["'subject'", "'node_'", "'hyperedge_'"]),
-        ({4: list('abcde')}, ['got 4', "'incidence_'"]),
-        ({('node_', 'a'): list('abcde')}, ["('node_', 'a')"]),
         ({'node_a': list('abcde')}, ["'node_a'", "'a' in row 1"]),
-        ({'node_a': [1, 2, None, 3, 3]}, ["'node_a'", 'None in row 3']),
-        ({'node_a': np.array([1, 2, np.nan, 3, 3])}, ["'node_a'", 'nan in row 3']),
+        ({'node_a': [1, 2, None, 3, 3]}, ["'node_a'", 'empty in row 3']),
+        ({'node_a': np.array([1, 2, np.nan, 3, 3])}, ["'node_a'", 'empty in row 3']),
         ({'node_a': [1, 2, 1e39, 3, 3]}, ["'node_a'", '32 bits', '1e+39 in row 3']),
         ({'node_a': [1, 2, 10**400, 3, 3]}, ["'node_a'", 'finite', 'row 3']),
         (
@@ -365,30 +366,30 @@ def test_read_incidence_refuses_ambiguous_names() -> None:
 @pytest.mark.parametrize(
     ('text', 'names'),
     [
-        (b'', ['header', 'empty']),
-        (b'\n\n', ['header', 'empty']),
+        (b'', ['header', 'has none']),
+        (b'\n\n', ['header', 'has none']),
+        (b'"a\n', ['header', 'damaged']),
         (b'1,2\n1,3\n', ["'group'", "'1', '2'"]),
-        (b'group;member\n1;2\n', ["'group'", "'group;member'"]),
+        (b'group|member\n1|2\n', ["'group'", "'group|member'"]),
         (b'group,member,group\n', ["'group'", 'distinct']),
         (b'group,member\n1,2\n\n1\n', ['2 fields', 'got 1 in line 4']),
         (b'group,member\n1,2\n1,2,3\n', ['2 fields', 'got 3 in line 3']),
-        (b'group,member\n1,"a\nb"\n1,\n', ["'member'", "'' in line 4"]),
-        (b'group,member\n\n1,"a\n\nb"\n\n1,2\n"",3\n', ["'group'", "'' in line 8"]),
+        (b'group,member\n1,"a\nb"\n1,\n', ["'member'", 'empty in line 4']),
+        (b'group,member\n\n1,"a\n\nb"\n\n1,2\n"",3\n', ["'group'", 'empty in line 8']),
         (b'group,member\n1,"a"b\n', ['well-formed', 'line 2']),
         (b'group,member\n1,2\n1,"a\n', ['well-formed', 'line 3']),
-        (b'group,member\n1,' + b'a' * 200_000, ['well-formed', 'line 2']),
-        (b'group,member\n1,a\xff\n', ['UTF-8', r"b'\xff' in line 2"]),
-        (b'group,member\n' + b'1,2\n' * 9999 + b'1,a\xe4\n', ['UTF-8', 'line 10001']),
-        (b'group,member\n1,a\xe2\x82', ['UTF-8', 'line 2']),
-        ('group,member\n1,2\n'.encode('utf-16'), ['UTF-8', 'line 1']),
-        (b'group,member\n1,a\0b\n', ["'member'", 'NUL', 'line 2']),
+        (b'group,member\n1,' + b'a' * 3_000_000, ['well-formed', 'line 2']),
+        (b'group,member\n1,a\x81\xff\n', ['cp1252', r"b'\x81' in line 2"]),
+        ('group,member\n1,2\n'.encode('utf-16-le'), ['NUL', 'line 1']),
+        (b'\xff\xfeg\0r', ['utf-16']),
+        (b'group,member\n1,a\0b\n', ['NUL', 'line 2']),
         (b'gr\0oup,member\n1,2\n', ['NUL']),
-        (b'group,member,is_anchor\n1,2,1\n1,3,\n1,4,nan\n', ["'nan' in line 4"]),
+        (b'group,member,is_anchor\n1,2,1\n1,3,\n1,4,so\n', ["'so' in line 4"]),
         (b'group,member,is_anchor\n1,2,1\n1,3,1\n', ['group 1', 'got 2', 'line 3']),
         (b'group,member,node_a\n1,2,\n', ["'node_a'", "'' in line 2"]),
         (b'group,member,node_a\n1,2,1_0\n', ["'node_a'", "'1_0' in line 2"]),
         (b'group,member,node_a\n1,2,nan\n', ["'node_a'", 'nan in line 2']),
-        (b'group,member,role\n1,2,a\n1,3,\n', ["'role'", "'' in line 3"]),
+        (b'group,member,role\n1,2,a\n1,3,\n', ["'role'", 'empty in line 3']),
     ],
 )
 @pytest.mark.parametrize('zipped', [False, True])
@@ -431,17 +432,10 @@ def test_read_incidence_needs_no_extras(
 ) -> None:
     path = tmp_path / 'mails.csv'
     pd.DataFrame(table()).to_csv(path)
-    for name in ('pandas', 'pyarrow', 'pyarrow.parquet'):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, 'pandas', None)
     data = read_incidence(path)
     assert plain(data) == mails()
     assert plain(read_incidence(write_incidence(data))) == mails()
-    (tmp_path / 'mails.parquet').touch()
-    with pytest.raises(ImportError, match=r'reading Parquet.*tgx_anchor\[interop\]'):
-        read_incidence(tmp_path / 'mails.parquet')
-    with pytest.raises(ImportError, match=r'writing Parquet.*tgx_anchor\[interop\]'):
-        write_incidence(data, tmp_path / 'again.parquet')
-    assert sorted(p.name for p in tmp_path.iterdir()) == ['mails.csv', 'mails.parquet']
 
 
 # Writing #####################################################################
@@ -463,19 +457,44 @@ def test_write_incidence() -> None:
     }
     assert data.to_incidence() == columns
     data.role_names = ['cc', 'to']
-    data.feature_names = {'x': ['age'], 'hyperedge_attr': ['no', 'longer', 'these']}
+    data.column_names = {'x': ['age'], 'hyperedge_attr': ['no', 'longer', 'these']}
     columns = write_incidence(data)
     assert columns['role'] == ['to', 'cc', 'to', 'to']
-    assert columns['node_age'] == [1.5, 0.5, 2.5, 1.5]
+    assert columns['age'] == [1.5, 0.5, 2.5, 1.5]
     assert columns['hyperedge_0'] == [3.0, 3.0, 4.0, 4.0]
 
 
-@pytest.mark.parametrize('names', [['a', 'a'], ['a'], ['a', 3], 'ab', None])
-def test_write_incidence_numbers_what_has_no_fitting_names(names: Any) -> None:
-    data = to_data([[0]], 1)
-    data.x = torch.tensor([[1.0, 2.0]])
-    data.feature_names = {'x': names}
-    assert list(write_incidence(data))[-2:] == ['node_0', 'node_1']
+def test_write_incidence_keeps_names_of_features() -> None:
+    data = AddTopologicalFeatures()(to_data([[1, 0], [2, 1]], 3, [[0], []]))
+    names = AddTopologicalFeatures().feature_names
+    data.column_names = {'incidence_attr': names}
+    columns = write_incidence(data)
+    assert list(columns)[3:] == names
+    assert 'degree_minmax' in columns
+    with pytest.warns(UserWarning, match="'degree_minmax'.*are not read;") as seen:
+        assert 'incidence_attr' not in read_incidence(columns)
+    assert [warning.filename for warning in seen] == [__file__]
+    again = read_incidence(columns, incidence_attr=names)
+    assert torch.equal(again.incidence_attr, data.incidence_attr)
+    assert again.column_names == data.column_names
+
+
+def test_write_incidence_adds_a_prefix_to_names_that_are_taken() -> None:
+    data = to_data([[0, 1]], 2)
+    data.x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    data.incidence_attr = torch.tensor([[7.0, 8.0, 9.0], [7.0, 8.0, 9.0]])
+    data.column_names = {
+        'x': ['group', 'size', 'incidence_a'],
+        'incidence_attr': ['size', 'role', ''],
+    }
+    columns = write_incidence(data)
+    assert list(columns)[3:] == [
+        *('node_group', 'size', 'incidence_a'),
+        *('incidence_size', 'incidence_role', 'incidence_'),
+    ]
+    again = read_incidence(columns, x=['node_group', 'size', 'incidence_a'])
+    assert torch.equal(again['x'], data['x'])
+    assert torch.equal(again.incidence_attr, data.incidence_attr)
 
 
 def test_write_incidence_without_labels() -> None:
@@ -485,9 +504,24 @@ def test_write_incidence_without_labels() -> None:
 @given(described_hypergraphs(covering=True))
 @examples(50)
 def test_incidence_round_trip(data: AnchorData) -> None:
-    again = read_incidence(write_incidence(data), max_anchors=None)
-    assert plain(again) == plain(data)
+    columns = write_incidence(data)
+    again = read_incidence(columns, max_anchors=None, **written_names(data, columns))
+    assert unnamed(again) == unnamed(data)
     assert torch.equal(again.hyperedge_index, data.hyperedge_index)
+
+
+def written_names(data: AnchorData, columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns of each attribute, which were written one after the other."""
+    names = iter([name for name in columns if name not in READ])
+    return {
+        key: list(islice(names, data[key].size(1)))
+        for key in ('x', 'hyperedge_attr', 'incidence_attr')
+        if key in data
+    }
+
+
+def unnamed(data: AnchorData) -> Plain:
+    return {k: v for k, v in plain(data).items() if k != 'column_names'}
 
 
 def as_text(value: Any) -> Any:
@@ -499,12 +533,13 @@ def as_text(value: Any) -> Any:
 def test_incidence_round_trip_by_file(
     tmp_path: Path, data: AnchorData, suffix: str
 ) -> None:
+    assume(data.num_incidences or 'jsonl' not in suffix)
     path = tmp_path / f'table{suffix}'
     columns = write_incidence(data, path)
     assert columns == write_incidence(data)
-    again = read_incidence(path, max_anchors=None)
-    expected = plain(data)
-    if suffix != '.parquet':
+    names = {} if suffix == '.parquet' else written_names(data, columns)
+    again = read_incidence(path, max_anchors=None, **names)
+    if 'jsonl' not in suffix and suffix != '.parquet':
         # Text does not tell integers from strings that look like them.
         for key in ('node_id', 'hyperedge_id'):
             again[key], data[key] = as_text(again[key]), as_text(data[key])
@@ -512,8 +547,9 @@ def test_incidence_round_trip_by_file(
             data.role_names = list(map(str, range(3)))
         if 'role' in data and 'role_names' not in again:
             again.role_names = {r: str(r) for r in again.role.tolist()}
-        expected = plain(data)
-    assert plain(again) == expected
+    assert unnamed(again) == unnamed(data)
+    if suffix == '.parquet':
+        assert again.get('role_names') == data.get('role_names')
     assert [p.name for p in tmp_path.iterdir() if 'part' in p.name] == []
 
 
@@ -550,7 +586,7 @@ def test_write_incidence_says_what_it_leaves_out() -> None:
 
     data = to_data([[0]], 1)
     data.train_mask = torch.tensor([True])
-    with pytest.warns(UserWarning, match="no place for 'train_mask'") as seen:
+    with pytest.warns(UserWarning, match="does not hold 'train_mask'") as seen:
         write_incidence(data)
     assert [warning.filename for warning in seen] == [__file__]
 
@@ -559,13 +595,14 @@ def test_write_incidence_replaces_files_whole(tmp_path: Path) -> None:
     path = tmp_path / 'mails.csv'
     write_incidence(read_incidence(table()), path)
     before = path.read_bytes()
-    assert before.startswith(b'group,member,is_anchor\r\nm2,bob,true\r\n')
+    assert before.startswith(b'group,member,is_anchor\nm2,bob,true\n')
     plain_file = tmp_path / 'plain'
     plain_file.touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain_file.stat().st_mode)
     plain_file.unlink()
     for odd in ('\ud800', 'a\0b'):
-        data = read_incidence({'group': ['a', 'b'], 'member': ['c', odd]})
+        data = read_incidence({'group': ['a', 'b'], 'member': ['c', 'd']})
+        data.node_id = ['c', odd]
         with one_line_error('must'):
             write_incidence(data, path)
     assert path.read_bytes() == before
@@ -587,7 +624,7 @@ def test_write_incidence_makes_equal_files(tmp_path: Path) -> None:
     [
         (
             {'node_id': ['a', 'b', 'a']},
-            ["'node_id'", 'distinct', "'a' again in position 2"],
+            ["'node_id'", 'distinct', "'a' in position 2 again"],
         ),
         ({'node_id': ['a', 'b', '']}, ["'node_id'", "'' in position 2"]),
         ({'node_id': torch.rand(3)}, ["'node_id'", 'integers or strings']),
@@ -643,7 +680,7 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
             continue
         prefix = [p for p in PREFIXES if isinstance(name, str) and name.startswith(p)]
         if not prefix:
-            raise ValueError
+            continue
         features.setdefault(PREFIXES[prefix[0]], []).append(name)
     size = len(named['group'])
     if any(len(column) != size for column in named.values()):
@@ -683,10 +720,7 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
         'nodes': list(dict.fromkeys(member)),
         'groups': list(groups.items()),
         'attributes': attributes,
-        'feature_names': {
-            key: [name.split('_', 1)[1] for name in chosen]
-            for key, chosen in features.items()
-        },
+        'column_names': features,
     }
 
 
@@ -706,9 +740,10 @@ def slow_flag(value: Any) -> bool:
         return False
     if isinstance(value, str):
         text = value.strip().lower()
-        if text not in ('true', 'yes', '1', '1.0', 'false', 'no', '0', '0.0', ''):
+        false = ('false', 'no', 'f', 'n', '0', '0.0', '', 'na', 'n/a', 'nan', 'null')
+        if text not in ('true', 'yes', 't', 'y', '1', '1.0', 'none', *false):
             raise ValueError
-        return text in ('true', 'yes', '1', '1.0')
+        return text in ('true', 'yes', 't', 'y', '1', '1.0')
     if not isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating):
         raise ValueError
     if isinstance(value, np.timedelta64) or (value == value and value not in (0, 1)):
@@ -724,11 +759,22 @@ def slow_number(value: Any) -> float:
     return float(value)
 
 
+def slow_decode(text: bytes) -> str:
+    encoding = 'utf-16' if text[:2] in (b'\xff\xfe', b'\xfe\xff') else 'utf-8-sig'
+    try:
+        out = text.decode('utf-32' if text[:4] == b'\xff\xfe\0\0' else encoding)
+    except UnicodeDecodeError:
+        if encoding == 'utf-16' or text[:3] == b'\xef\xbb\xbf':
+            raise
+        out = text.decode('cp1252')
+    if '\0' in out:
+        raise ValueError
+    return out
+
+
 def slow_text(text: bytes) -> Plain:
     """Reads a text file, of which it sees the records and fields only."""
-    if b'\0' in text:
-        raise ValueError
-    lines = io.StringIO(text.decode('utf-8-sig'), newline='')
+    lines = io.StringIO(slow_decode(text), newline='')
     try:
         records = [record for record in csv.reader(lines, strict=True) if record]
     except csv.Error as error:
@@ -804,6 +850,7 @@ def check_against(read: Callable[[], AnchorData], slow: Callable[[], Plain]) -> 
         assert 'role_names' not in data or data.role_names == sorted(data.role_names)
 
 
+@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded')
 @given(damaged_tables())
 @examples(200)
 def test_read_incidence_is_right_or_refuses(
@@ -867,6 +914,7 @@ def damaged_texts(draw: st.DrawFn) -> bytes:
     return text
 
 
+@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded')
 @given(damaged_texts() | st.binary())
 @examples(200)
 def test_read_incidence_text_is_right_or_refuses(tmp_path: Path, text: bytes) -> None:

@@ -6,6 +6,7 @@ def test_shorten() -> None:
     assert len(shorten('a' * 1000)) <= 60
     assert '\n' not in shorten('a\nb')
     assert shorten(1 << 5000) == 'an integer of 5001 bits'
+    assert shorten([1 << 50_000]) == 'a list'
 
 
 def test_one_line() -> None:

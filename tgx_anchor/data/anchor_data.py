@@ -33,7 +33,6 @@ from tgx_anchor.utils import (
 from tgx_anchor.utils.messages import listed
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -715,27 +714,11 @@ class AnchorData(Data):
     # Other people's formats ##################################################
 
     @classmethod
-    def from_incidence(
-        cls,
-        table: 'Mapping[str, Any] | pd.DataFrame | str | Path',
-        *,
-        group: str = 'group',
-        member: str = 'member',
-        is_anchor: str = 'is_anchor',
-        role: str = 'role',
-        max_anchors: int | None = 1,
-    ) -> 'AnchorData':
+    def from_incidence(cls, table: Any, **kwargs: Any) -> 'AnchorData':
         r"""Reads a long table: see :func:`tgx_anchor.io.read_incidence`."""
         from tgx_anchor.io import read_incidence
 
-        return read_incidence(
-            table,
-            group=group,
-            member=member,
-            is_anchor=is_anchor,
-            role=role,
-            max_anchors=max_anchors,
-        )
+        return read_incidence(table, **kwargs)
 
     def to_incidence(self, path: str | Path | None = None) -> dict[str, Any]:
         r"""Writes a long table: see :func:`tgx_anchor.io.write_incidence`."""
@@ -762,8 +745,10 @@ class AnchorData(Data):
 
     @classmethod
     def from_scipy(cls, matrix: Any, anchor: Any = None) -> 'AnchorData':
-        r"""Reads a sparse incidence matrix: see :func:`tgx_anchor.io.read_scipy`."""
-        from tgx_anchor.io import read_scipy
+        r"""Reads a sparse incidence matrix: see
+        :func:`tgx_anchor.data.scipy.read_scipy`.
+        """
+        from tgx_anchor.data.scipy import read_scipy
 
         return read_scipy(matrix, anchor)
 
@@ -778,8 +763,10 @@ class AnchorData(Data):
     ) -> 'tuple[csr_array[Any, tuple[int, int]], NDArray[np.int64]]': ...
 
     def to_scipy(self, return_anchor: Any = False) -> Any:
-        r"""Writes a sparse incidence matrix: see :func:`tgx_anchor.io.write_scipy`."""
-        from tgx_anchor.io import write_scipy
+        r"""Writes a sparse incidence matrix: see
+        :func:`tgx_anchor.data.scipy.write_scipy`.
+        """
+        from tgx_anchor.data.scipy import write_scipy
 
         return write_scipy(self, return_anchor)
 
@@ -792,8 +779,10 @@ class AnchorData(Data):
         *,
         root: str = 'dataset',
     ) -> 'AnchorData':
-        r"""Reads a relation of an OGB graph: see :func:`tgx_anchor.io.read_ogb`."""
-        from tgx_anchor.io import read_ogb
+        r"""Reads a relation of an OGB graph: see
+        :func:`tgx_anchor.data.ogb.read_ogb`.
+        """
+        from tgx_anchor.data.ogb import read_ogb
 
         return read_ogb(graph, relation, anchor, root=root)
 
@@ -808,8 +797,8 @@ class AnchorData(Data):
     ) -> 'tuple[dict[str, Any], NDArray[np.int64]]': ...
 
     def to_ogb(self, relation: tuple[str, str, str], return_anchor: Any = False) -> Any:
-        r"""Writes an OGB graph: see :func:`tgx_anchor.io.write_ogb`."""
-        from tgx_anchor.io import write_ogb
+        r"""Writes an OGB graph: see :func:`tgx_anchor.data.ogb.write_ogb`."""
+        from tgx_anchor.data.ogb import write_ogb
 
         return write_ogb(self, relation, return_anchor)
 

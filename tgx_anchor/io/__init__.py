@@ -4,10 +4,8 @@ from tgx_anchor.io.annotated_hypergraph import read_annotated_csv, read_annotate
 from tgx_anchor.io.hif import read_hif, write_hif
 from tgx_anchor.io.incidence import read_incidence, write_incidence
 from tgx_anchor.io.labelled_lines import read_labelled_lines
-from tgx_anchor.io.ogb import read_ogb, write_ogb
 from tgx_anchor.io.result_table import ResultTable
 from tgx_anchor.io.role_table import RoleTable
-from tgx_anchor.io.scipy import read_scipy, write_scipy
 
 __all__ = [
     'ResultTable',
@@ -17,10 +15,6 @@ __all__ = [
     'read_hif',
     'read_incidence',
     'read_labelled_lines',
-    'read_ogb',
-    'read_scipy',
     'write_hif',
     'write_incidence',
-    'write_ogb',
-    'write_scipy',
 ]

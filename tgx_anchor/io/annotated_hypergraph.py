@@ -22,7 +22,7 @@ def read_annotated_csv(
         role_path (Path): The number and name of each role, without a header.
         edge_path (Path): The groups, with a header; its first column names them.
         roles (list[str]): The roles to read, in the order of their numbers in the
-            result. Incidences of all others are left out.
+            result. Incidences with other roles are not read.
     """
     number: dict[str, str] = {}
     for line, row in enumerate(_rows(role_path), 1):
@@ -84,13 +84,13 @@ def read_annotated_csv(
 
 
 def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:
-    r"""Reads an annotated hypergraph from one record per group, in which each role
-    is the list of the members that have it.
+    r"""Reads an annotated hypergraph from one record per group, which lists the
+    members under each role.
 
     Args:
         path (Path): The list of records.
         roles (list[str]): The roles to read, in the order of their numbers in the
-            result. Other entries of the records are left out.
+            result. Other entries of the records are not read.
     """
     name = Path(path).name
     try:
@@ -152,12 +152,12 @@ def _table(
 
 
 def _ids(values: list[str]) -> NDArray[np.generic]:
-    # Integers stay integers if that loses nothing: '007' is a string.
+    # Only integers that print the same: '007' is a string.
     try:
         number = np.array(values, dtype=np.int64)
     except (ValueError, OverflowError):
         number = np.array([], dtype=np.int64)
     if list(map(str, number.tolist())) == values:
         return number
-    # Of fixed width, they would lose NUL at their end, and all be as long as one.
+    # Strings of fixed width lose NUL at their end, and are all as long as the longest.
     return np.array(values, dtype=object)

@@ -15,8 +15,8 @@ def check_is_file(name: str, path: Path) -> None:
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    r"""Keeps Python from looking for cycles among millions of short-lived rows, which
-    hold none; it would take most of the time.
+    r"""Turns off Python's search for reference cycles, which would take most of the
+    time while millions of records without cycles are built.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -29,10 +29,10 @@ def paused_collection() -> Iterator[None]:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    r"""Gives the path of a file to write, which takes the place of :obj:`path` once it
-    is complete, so that an interrupted writer leaves the old file as it was.
+    r"""Yields the path of a temporary file that replaces :obj:`path` once it is
+    complete, so that an interrupted writer leaves the old file as it was.
     """
-    # Under its own name, by which writers choose formats and PyTorch names contents.
+    # Keeps the name, by which writers choose formats and PyTorch names contents.
     with TemporaryDirectory('.part', f'{path.name}.', path.absolute().parent) as folder:
         part = Path(folder) / path.name
         yield part

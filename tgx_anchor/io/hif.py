@@ -15,35 +15,35 @@ import torch
 from torch import Tensor
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io._columns import (
+from tgx_anchor.data.building import (
+    BoolArray,
+    Ids,
     IntArray,
     Locate,
-    Vocabulary,
-    factorise,
-    listed,
-    one_line,
-    parse_flags,
-    parse_numbers,
-    shorten,
-)
-from tgx_anchor.io._hypergraph import (
     build_data,
     check_groups,
     check_max_anchors,
-    flags_of,
-    id_of,
-    ids_of,
-    incidences_of,
-    matrix_of,
-    names_of,
-    number_roles,
-    roles_of,
-    to_tensor,
-    warn_left_out,
+    get_matrix,
+    list_flags,
+    list_ids,
+    list_incidences,
+    list_roles,
+    show_id,
+    to_features,
+    warn_unwritten,
+)
+from tgx_anchor.io.columns import (
+    read_flags,
+    read_ids,
+    read_numbers,
+    read_roles,
+    to_column,
 )
 from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
+from tgx_anchor.utils.messages import listed, one_line, shorten
 
 DOCUMENT_KEYS = ('network-type', 'metadata', 'incidences', 'nodes', 'edges')
+NETWORK_TYPES = ('undirected', 'directed', 'asc')
 RECORD_KEYS = {
     'incidences': ('edge', 'node', 'weight', 'direction', 'attrs'),
     'nodes': ('node', 'weight', 'attrs'),
@@ -67,22 +67,21 @@ class _Level:
     # All nodes, edges or incidences, whether they have a record or not.
     name: str
     weight: list[Any]
-    attrs: list[Record]
+    attrs: list[dict[str, Any]]
     locate: Locate
 
     @cached_property
     def keys(self) -> list[str]:
         return list(dict.fromkeys(chain.from_iterable(self.attrs)))
 
-    def column(self, key: str, required: bool = True) -> list[Any]:
-        values = [attrs.get(key, MISSING) for attrs in self.attrs]
-        row = next((r for r, value in enumerate(values) if value is MISSING), None)
-        if required and row is not None:
+    def column(self, key: str) -> list[Any]:
+        row = next((r for r, attrs in enumerate(self.attrs) if key not in attrs), None)
+        if row is not None:
             raise ValueError(
-                f"'{key}' must be given for all {self.name} or for none "
-                f'(got none in {self.locate(row)})'
+                f"'{key}' must be given for all {self.name} or for none of them "
+                f'(it is missing in {self.locate(row)})'
             )
-        return [None if value is MISSING else value for value in values]
+        return [attrs[key] for attrs in self.attrs]
 
 
 # Reading #####################################################################
@@ -91,25 +90,30 @@ class _Level:
 def read_hif(
     source: Mapping[str, Any] | str | PathLike[str], *, max_anchors: int | None = 1
 ) -> AnchorData:
-    r"""Reads an undirected hypergraph in the `Hypergraph Interchange Format
+    r"""Reads a hypergraph in the `Hypergraph Interchange Format
     <https://github.com/HIF-org/HIF-standard>`_.
 
     Nodes and hyperedges are numbered in the order of the lists :obj:`"nodes"` and
     :obj:`"edges"`, then in order of first appearance in :obj:`"incidences"`; their
-    ids, all integers or all strings, are kept in :obj:`data.node_id` and
-    :obj:`data.hyperedge_id`. The attributes that are read are
+    ids are kept in :obj:`data.node_id` and :obj:`data.hyperedge_id`. If some are
+    integers and some are strings, all become strings. Repeated records are merged,
+    and later values replace earlier ones. The attributes that are read are
 
-    * of incidences, :obj:`"is_anchor"` (left out where the anchor is unknown),
+    * of incidences, :obj:`"is_anchor"` (missing where the anchor is unknown),
       :obj:`"role"` (integers, or strings that are numbered in sorted order) and
       :obj:`"incidence_attr"`, a list of numbers
     * of nodes, :obj:`"x"`, a list of numbers
     * of edges, :obj:`"hyperedge_attr"`, a list of numbers, and all masks such as
-      :obj:`"train_mask"`, a boolean or a list of them
+      :obj:`"train_mask"`, a boolean or a list of booleans
 
     and the weights, which become :obj:`data.node_weight`,
     :obj:`data.hyperedge_weight` and :obj:`data.incidence_weight`, where a missing one
-    is 1. A warning names the attributes that are not read. Of the metadata, only
-    what :func:`write_hif` wrote is read.
+    is 1. A warning names the attributes that are not read. Of the metadata, only the
+    names of columns and roles that :func:`write_hif` writes are read.
+
+    In a directed hypergraph without :obj:`"is_anchor"`, the tail of a hyperedge, such
+    as the sender of an e-mail, is its anchor; if there are more tails than
+    :obj:`max_anchors`, the anchor is unknown.
 
     Args:
         source (Mapping or str or os.PathLike): The document, or the path of a file.
@@ -126,38 +130,55 @@ def read_hif(
 def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
     document = _check_object('source', source, DOCUMENT_KEYS, ['incidences'])
     kind = document.get('network-type', 'undirected')
-    if not isinstance(kind, str) or kind != 'undirected':
+    if not isinstance(kind, str) or kind not in NETWORK_TYPES:
         raise ValueError(
-            f"'network-type' must be 'undirected', the only one that is read "
+            f"'network-type' must be one of {listed(NETWORK_TYPES)} "
             f'(got {shorten(kind)})'
         )
     records = {name: _records(name, document.get(name, [])) for name in RECORD_KEYS}
-    node, node_id = _number('node', records['nodes'], records['incidences'])
-    hyperedge, hyperedge_id = _number('edge', records['edges'], records['incidences'])
-    nodes = _level('nodes', records['nodes'], node_id[len(records['nodes']) :])
-    edges = _level('edges', records['edges'], hyperedge_id[len(records['edges']) :])
-    incidences = _level('incidences', records['incidences'], [])
+    node, node_id, nodes = _number('node', records['nodes'], records['incidences'])
+    hyperedge, hyperedge_id, edges = _number(
+        'edge', records['edges'], records['incidences']
+    )
+    pair = hyperedge * max(len(node_id), 1) + node
+    place, code = np.unique(pair, return_index=True, return_inverse=True)[1:]
+    if len(place) < len(pair):
+        merged = len(pair) - len(place)
+        warnings.warn(f'{merged} repeated incidences are merged', stacklevel=3)
+    order = np.argsort(place)
+    place, code = place[order], np.argsort(order)[code]
+    node, hyperedge = node[place], hyperedge[place]
+    incidences = _merge('incidences', records['incidences'], code, place)
 
+    for level in (nodes, edges, incidences):
+        unread = _list_unread(level)
+        if unread:
+            warnings.warn(
+                f'the attributes {listed(unread)} of the {level.name} are not read',
+                stacklevel=3,
+            )
     attributes = {**_attributes(nodes), **_attributes(edges)}
     incidence = _attributes(incidences)
     metadata = _check_object('metadata', document.get('metadata', {}))
     own = _check_object(
-        f'metadata.{OWNER}', metadata.get(OWNER, {}), ('role_names', 'feature_names')
+        f'metadata.{OWNER}', metadata.get(OWNER, {}), ('role_names', 'column_names')
     )
     role_names = None
     if 'role_names' in own:
         role_names = _check_names('role_names', own['role_names'])
-    if 'role' in incidences.keys:
-        incidence['role'], role_names = number_roles(
-            'role', incidences.column('role'), incidences.locate, role_names
-        )
-    feature_names = None
-    if 'feature_names' in own:
-        feature_names = _feature_names(
-            own['feature_names'], {**attributes, **incidence}
-        )
     locate = incidences.locate
-    y = parse_flags('is_anchor', incidences.column('is_anchor', False), locate)
+    if 'role' in incidences.keys:
+        incidence['role'], role_names = read_roles(
+            'role', to_column('role', incidences.column('role')), locate, role_names
+        )
+    column_names = None
+    if 'column_names' in own:
+        column_names = _column_names(own['column_names'], {**attributes, **incidence})
+    if 'is_anchor' in incidences.keys:
+        flags = [attrs.get('is_anchor') for attrs in incidences.attrs]
+        y = read_flags('is_anchor', to_column('is_anchor', flags), locate)
+    else:
+        y = _find_tails(records['incidences'], place, hyperedge, max_anchors)
     check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
     return build_data(
         node,
@@ -169,9 +190,18 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
         node_id=node_id,
         hyperedge_id=hyperedge_id,
         role_names=role_names,
-        feature_names=feature_names,
+        column_names=column_names,
         **attributes,
     )
+
+
+def _find_tails(
+    records: list[Record], place: IntArray, hyperedge: IntArray, limit: int | None
+) -> BoolArray:
+    y = np.array([records[i].get('direction') == 'tail' for i in place], dtype=np.bool_)
+    if limit is not None and len(y):
+        y &= np.bincount(hyperedge, y)[hyperedge] <= limit
+    return y
 
 
 def _load(path: Path) -> Any:
@@ -261,10 +291,10 @@ def _records(name: str, value: Any) -> list[Record]:
         [key for key in keys if key in ('edge', 'node')],
     )
     for row, record in enumerate(records):
-        if 'direction' in record:
+        if record.get('direction', 'head') not in ('head', 'tail'):
             raise ValueError(
-                f"'{name}[{row}]' must have no 'direction', as only undirected "
-                f'hypergraphs are read (got {shorten(record["direction"])})'
+                f"'{name}[{row}].direction' must be 'head' or 'tail' "
+                f'(got {shorten(record["direction"])})'
             )
     _check_objects(
         [record.get('attrs', {}) for record in records],
@@ -275,49 +305,60 @@ def _records(name: str, value: Any) -> list[Record]:
 
 def _number(
     key: str, records: list[Record], incidences: list[Record]
-) -> tuple[IntArray, Vocabulary]:
-    ids = [record[key] for record in chain(records, incidences)]
+) -> tuple[IntArray, Ids, _Level]:
+    values = [record[key] for record in chain(records, incidences)]
     size = len(records)
+    if {str, int} == set(map(type, values)):
+        values = _to_strings(key, values)
 
     def locate(row: int) -> str:
         return f'{key}s[{row}]' if row < size else f'incidences[{row - size}]'
 
-    code, vocabulary = factorise(key, ids, locate)
-    again = code[:size] != np.arange(size)
-    if again.any():
-        row = int(np.argmax(again))
+    code, ids = read_ids(key, to_column(key, values), locate)
+    place = np.unique(code, return_index=True)[1]
+    level = _merge(f'{key}s', records, code[:size], place, ids)
+    return code[size:], ids, level
+
+
+def _to_strings(key: str, values: list[Any]) -> list[str]:
+    out = list(map(str, values))
+    if len(set(out)) < len(set(values)):
         raise ValueError(
-            f"'{key}s' must list each {key} once "
-            f'(got {shorten(ids[row])} again in {locate(row)})'
+            f"'{key}' must hold integers and strings that differ when written (got "
+            f'{shorten(next(v for v in values if str(v) != v and str(v) in values))} '
+            f'as both)'
         )
-    return code[size:], vocabulary
+    warnings.warn(f'the integers among the ids of {key}s become strings', stacklevel=5)
+    return out
 
 
-def _level(name: str, records: list[Record], unlisted: Vocabulary) -> _Level:
+def _merge(
+    name: str,
+    records: list[Record],
+    code: IntArray,
+    place: IntArray,
+    ids: Ids | None = None,
+) -> _Level:
+    # Collects the records of each item by its number `code`; `place` is its first.
     def locate(row: int) -> str:
-        if row < len(records):
-            return f'{name}[{row}]'
-        lost = id_of(unlisted, row - len(records))
-        return f'{name[:-1]} {lost}, which has no record'
+        if ids is None or place[row] < len(records):
+            return f'{name}[{place[row]}]'
+        return f'{name[:-1]} {show_id(ids, row)}, which has no record'
 
-    level = _Level(
-        name,
-        [record.get('weight', MISSING) for record in records]
-        + [MISSING] * len(unlisted),
-        [record.get('attrs', {}) for record in records] + [{}] * len(unlisted),
-        locate,
-    )
-    known = {FEATURES[name], *(['is_anchor', 'role'] if name == 'incidences' else [])}
-    unread = [
-        key
-        for key in level.keys
-        if key not in known and not (name == 'edges' and _is_mask(key))
-    ]
-    if unread:
-        warnings.warn(
-            f'the attributes {listed(unread)} of the {name} are not read', stacklevel=4
-        )
-    return level
+    weight: list[Any] = [MISSING] * len(place)
+    attrs: list[dict[str, Any]] = [{} for _ in place]
+    for row, record in zip(code.tolist(), records, strict=True):
+        weight[row] = record.get('weight', weight[row])
+        attrs[row].update(record.get('attrs', {}))
+    return _Level(name, weight, attrs, locate)
+
+
+def _list_unread(level: _Level) -> list[str]:
+    known = {FEATURES[level.name]}
+    if level.name == 'incidences':
+        known |= {'is_anchor', 'role'}
+    is_edge = level.name == 'edges'
+    return [k for k in level.keys if k not in known and not (is_edge and _is_mask(k))]
 
 
 def _is_mask(key: str) -> bool:
@@ -334,66 +375,53 @@ def _attributes(level: _Level) -> dict[str, Tensor]:
     out = {}
     key = FEATURES[level.name]
     if key in level.keys:
-        rows = level.column(key)
-        width = _width(key, rows, level.locate)
-        number = parse_numbers(
-            key,
-            list(chain.from_iterable(rows)),
-            lambda item: level.locate(item // width),
-            boolean=False,
-        )
-        out[key] = to_tensor(number.reshape(len(rows), width))
+        out[key] = _matrix(key, level.column(key), (int, float), level.locate)
     if any(weight is not MISSING for weight in level.weight):
-        weight = [1 if value is MISSING else value for value in level.weight]
-        out[WEIGHTS[level.name]] = to_tensor(
-            parse_numbers('weight', weight, level.locate, boolean=False)
-        )
-    if level.name == 'edges':
-        for key in filter(_is_mask, level.keys):
-            out[key] = _mask(key, level)
+        rows = [[1 if value is MISSING else value] for value in level.weight]
+        weight = _matrix('weight', rows, (int, float), level.locate)
+        out[WEIGHTS[level.name]] = weight[:, 0]
+    for key in filter(_is_mask, level.keys if level.name == 'edges' else ()):
+        rows = level.column(key)
+        # A single split is written without its list.
+        single = isinstance(rows[0], bool)
+        rows = [[value] for value in rows] if single else rows
+        mask = _matrix(key, rows, (bool,), level.locate)
+        out[key] = mask[:, 0] if single else mask
     return out
 
 
-def _width(key: str, rows: list[Any], locate: Locate) -> int:
+def _matrix(
+    key: str, rows: list[Any], kinds: tuple[type, ...], locate: Locate
+) -> Tensor:
     for row, value in enumerate(rows):
+        fault = None
         if not isinstance(value, list | tuple):
-            raise ValueError(
-                f"'{key}' must be a list (got {shorten(value)} in {locate(row)})"
-            )
-        if len(value) != len(rows[0]):
-            raise ValueError(
-                f"'{key}' must have the same length everywhere, here {len(rows[0])} "
-                f'(got {len(value)} in {locate(row)})'
-            )
-    return len(rows[0])
+            fault = f'be a list (got {shorten(value)}'
+        elif len(value) != len(rows[0]):
+            fault = f'have {len(rows[0])} entries everywhere (got {len(value)}'
+        elif not all(type(entry) in kinds for entry in value):
+            what = 'booleans' if bool in kinds else 'numbers'
+            odd = next(entry for entry in value if type(entry) not in kinds)
+            fault = f'hold {what} (got {shorten(odd)}'
+        if fault is not None:
+            raise ValueError(f"'{key}' must {fault} in {locate(row)})")
+    width = len(rows[0])
+    flat = list(chain.from_iterable(rows))
+    if bool in kinds:
+        return torch.tensor(flat, dtype=torch.bool).view(len(rows), width)
+    number = read_numbers(key, flat, lambda item: locate(item // width))
+    return to_features(number.reshape(len(rows), width))
 
 
-def _mask(key: str, level: _Level) -> Tensor:
-    rows = level.column(key)
-    # A single split is written without its list.
-    single = isinstance(rows[0], bool)
-    splits = [[row] for row in rows] if single else rows
-    width = _width(key, splits, level.locate)
-    flat = list(chain.from_iterable(splits))
-    for item, value in enumerate(flat):
-        if not isinstance(value, bool):
-            raise ValueError(
-                f"'{key}' must hold booleans "
-                f'(got {shorten(value)} in {level.locate(item // width)})'
-            )
-    mask = torch.tensor(flat, dtype=torch.bool)
-    return mask if single else mask.view(len(rows), width)
-
-
-def _feature_names(value: Any, attributes: dict[str, Tensor]) -> dict[str, list[str]]:
+def _column_names(value: Any, attributes: dict[str, Tensor]) -> dict[str, list[str]]:
     present = [key for key in FEATURES.values() if key in attributes]
     out = {}
-    for key, names in _check_object('feature_names', value, present).items():
-        out[key] = _check_names(f'feature_names.{key}', names)
+    for key, names in _check_object('column_names', value, present).items():
+        out[key] = _check_names(f'column_names.{key}', names)
         width = attributes[key].size(1)
         if len(names) != width:
             raise ValueError(
-                f"'feature_names.{key}' must have {width} names, as many as '{key}' "
+                f"'column_names.{key}' must have {width} names, as many as '{key}' "
                 f'has columns (got {len(names)})'
             )
     return out
@@ -409,19 +437,20 @@ def write_hif(
     <https://github.com/HIF-org/HIF-standard>`_: the inverse of :func:`read_hif`.
 
     All nodes and hyperedges are listed, in their order. Without
-    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids. A warning
-    names the attributes that have no place in the format.
+    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids. The names
+    of columns and roles go to the metadata. A warning names the attributes that the
+    format does not hold.
 
     Args:
         data (AnchorData): The hypergraph.
         path (str or os.PathLike, optional): A file to write as well.
             (default: :obj:`None`)
     """
-    node, hyperedge = incidences_of(data)
-    node_id = ids_of(data, 'node_id', int(data.num_nodes or 0))
-    hyperedge_id = ids_of(data, 'hyperedge_id', data.num_hyperedges)
+    node, hyperedge = list_incidences(data)
+    node_id = list_ids(data, 'node_id', int(data.num_nodes or 0))
+    hyperedge_id = list_ids(data, 'hyperedge_id', data.num_hyperedges)
     masks = [key for key in data.keys() if _is_mask(key)]  # noqa: SIM118
-    warn_left_out(
+    warn_unwritten(
         data,
         {
             *('node_id', 'hyperedge_id', 'y', 'role'),
@@ -432,24 +461,23 @@ def write_hif(
     attrs: dict[str, dict[str, list[Any]]] = {
         'nodes': {},
         'edges': {key: _mask_of(data, key) for key in masks},
-        'incidences': {'is_anchor': flags_of(data)},
+        'incidences': {'is_anchor': list_flags(data)},
     }
     own: dict[str, Any] = {}
-    role = roles_of(data)
+    role = list_roles(data)
     if role is not None:
         attrs['incidences']['role'] = list(role)
         if data.get('role_names') is not None:
             own['role_names'] = list(map(str, data.role_names))
-    feature_names = {}
+    column_names = {}
     for name, key in FEATURES.items():
-        matrix = matrix_of(data, key)
+        matrix = get_matrix(data, key)
         if matrix is not None:
             attrs[name][key] = matrix.tolist()
-            names = names_of(data, key, matrix.shape[1])
-            if names is not None and len(matrix):
-                feature_names[key] = names
-    if feature_names:
-        own['feature_names'] = feature_names
+            if key in (data.get('column_names') or {}) and len(matrix):
+                column_names[key] = data.names(key)
+    if column_names:
+        own['column_names'] = column_names
     ids: dict[str, dict[str, list[Any]]] = {
         'nodes': {'node': list(node_id)},
         'edges': {'edge': list(hyperedge_id)},
@@ -475,7 +503,7 @@ def write_hif(
 
 
 def _weight_of(data: AnchorData, key: str) -> list[float] | None:
-    matrix = matrix_of(data, key)
+    matrix = get_matrix(data, key)
     if matrix is not None and matrix.shape[1] != 1:
         raise ValueError(f"'{key}' must have one column (got {matrix.shape[1]})")
     return None if matrix is None else matrix[:, 0].tolist()

@@ -1,113 +1,133 @@
 """Long tables: one row per member of a group."""
 
-import csv
-import gzip
-import importlib
-import io
-import re
-import sys
+import json
 import warnings
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 from torch import Tensor
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io._columns import (
-    Column,
+from tgx_anchor.data.building import (
     FloatArray,
+    Ids,
     IntArray,
     Locate,
-    TextColumn,
-    TextNumbering,
-    Vocabulary,
-    as_column,
-    factorise,
-    listed,
-    one_line,
-    parse_flags,
-    parse_numbers,
-    row_number,
-    shorten,
-)
-from tgx_anchor.io._hypergraph import (
     build_data,
     check_groups,
     check_max_anchors,
-    flags_of,
-    id_of,
-    ids_of,
-    incidences_of,
-    matrix_of,
-    names_of,
-    number_roles,
-    roles_of,
-    to_tensor,
-    warn_left_out,
+    get_matrix,
+    list_flags,
+    list_ids,
+    list_incidences,
+    list_roles,
+    show_id,
+    to_features,
+    warn_unwritten,
 )
-from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
+from tgx_anchor.io.columns import read_flags, read_ids, read_numbers, read_roles
+from tgx_anchor.io.table import Choice, Table, get_suffix, read_table, write_table
+from tgx_anchor.utils.messages import listed, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = ('.csv', '.csv.gz', '.tsv', '.tsv.gz', '.parquet')
 PREFIXES = {
     'x': 'node_',
     'hyperedge_attr': 'hyperedge_',
     'incidence_attr': 'incidence_',
 }
-# What pandas calls the row numbers that it adds to a file.
-ROW_NUMBER_COLUMNS = ('', 'Unnamed: 0', '__index_level_0__')
-CHUNK_ROWS = 2**16
+READ = ('group', 'member', 'is_anchor', 'role')
+# Row numbers that pandas adds to a file.
+ROW_NUMBERS = ('', 'Unnamed: 0', '__index_level_0__')
+# The part of the metadata that this package writes and reads.
+OWNER = b'tgx_anchor'
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Layout:
-    # Which column holds what; the features by the attribute that they make up.
-    group: str
-    member: str
-    is_anchor: str | None
-    role: str | None
-    features: dict[str, list[str]] = field(default_factory=dict)
+    # The column of each meaning, and the columns of each attribute that the user named.
+    chosen: dict[str, str]
+    given: dict[str, list[str] | None]
+    # Filled in once the columns of the table are known.
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+    role_names: list[str] | None = None
+    ignored: list[Any] = field(default_factory=list)
 
-    @property
-    def labels(self) -> list[str]:
-        names = (self.group, self.member, self.is_anchor, self.role)
-        return [name for name in names if name is not None]
+    def choose(self, names: Sequence[Any], metadata: Mapping[bytes, bytes]) -> Choice:
+        labels = []
+        for meaning, column in self.chosen.items():
+            optional = column == meaning and meaning in ('is_anchor', 'role')
+            if column in names:
+                labels.append(column)
+            elif not optional:
+                raise ValueError(
+                    f"'table' must have the column {shorten(column)} for '{meaning}' "
+                    f'(got the columns {listed(names)})'
+                )
+        noted = _read_metadata(metadata)
+        self.role_names = noted.pop('role_names', None)
+        left = [name for name in names if name not in (*labels, *ROW_NUMBERS)]
+        named: dict[str, list[str]] = {}
+        for key, given in self.given.items():
+            lost = [name for name in given or () if name not in left]
+            if lost:
+                raise ValueError(
+                    f"'{key}' must name columns of numbers (got {listed(lost)}, not "
+                    f'among {listed(left)})'
+                )
+            found = [name for name in noted.get(key, ()) if name in left]
+            named[key] = found if given is None else given
+        taken = [name for columns in named.values() for name in columns]
+        for key, prefix in PREFIXES.items():
+            if self.given[key] is None and not named[key]:
+                named[key] = [
+                    name
+                    for name in left
+                    if str(name).startswith(prefix)
+                    and isinstance(name, str)
+                    and name not in taken
+                ]
+        self.attributes = {key: columns for key, columns in named.items() if columns}
+        numbers = [name for columns in self.attributes.values() for name in columns]
+        self.ignored = [name for name in left if name not in numbers]
+        return Choice(labels, numbers)
 
-    @property
-    def numbers(self) -> list[str]:
-        return [name for names in self.features.values() for name in names]
 
-
-@dataclass(frozen=True)
-class _Table:
-    layout: _Layout
-    labels: dict[str, Column]
-    numbers: dict[str, NDArray[Any] | list[Any]]
-    locate: Locate
+def _read_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    # Tables of others may use the key for something else.
+    try:
+        noted = json.loads(metadata.get(OWNER, b'{}'))
+        return {
+            key: noted[key]
+            for key in (*PREFIXES, 'role_names')
+            if key in noted and all(isinstance(name, str) for name in noted[key])
+        }
+    except (ValueError, TypeError):
+        return {}
 
 
 # Reading #####################################################################
 
 
 def read_incidence(
-    table: 'Mapping[str, Any] | pd.DataFrame | str | PathLike[str]',
+    table: 'Mapping[str, Any] | pd.DataFrame | str | PathLike[str] | Any',
     *,
     group: str = 'group',
     member: str = 'member',
     is_anchor: str = 'is_anchor',
     role: str = 'role',
+    x: Sequence[str] | None = None,
+    hyperedge_attr: Sequence[str] | None = None,
+    incidence_attr: Sequence[str] | None = None,
     max_anchors: int | None = 1,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> AnchorData:
     r"""Reads a long table with one row per member of a group.
 
@@ -124,27 +144,29 @@ def read_incidence(
     a list. Rows of a group need not be adjacent. The columns of a table are
 
     * the ids of group and member, which are all integers or all strings. In a text
-      file, a column counts as integers if every value is as Python would print an
-      integer of 64 bits: :obj:`007` stays a string, and so does :obj:`7` next to
+      file, a column holds integers if every value is written as Python would write
+      an integer of 64 bits: :obj:`007` stays a string, and so does :obj:`7` next to
       :obj:`a`.
-    * whether the member is an anchor (optional): true and false, yes and no in any
-      case, or 1 and 0. A group with no anchor among its rows, because all are false
-      or left empty, has an unknown anchor.
+    * whether the member is an anchor (optional): true, yes, t, y or 1, and false,
+      no, f, n or 0, in any case. A group with no anchor among its rows, because all
+      are false or left empty (or NA, null, none), has an unknown anchor.
     * the role of the member (optional): integers are kept; strings are numbered in
       sorted order, and their names kept in :obj:`data.role_names`.
-    * numbers called :obj:`node_*`, :obj:`hyperedge_*` or :obj:`incidence_*`
-      (optional), which make up :obj:`data.x`, :obj:`data.hyperedge_attr` and
-      :obj:`data.incidence_attr` in the order of the columns. Their names, without
-      the prefix, are kept in :obj:`data.feature_names`.
+    * numbers (optional), which make up :obj:`data.x`, :obj:`data.hyperedge_attr` and
+      :obj:`data.incidence_attr` in the order of the columns, by default those whose
+      names start with :obj:`node_`, :obj:`hyperedge_` and :obj:`incidence_`. The
+      names are kept in :obj:`data.column_names`.
 
-    Every other column is an error, except for the row numbers that pandas writes
-    under no name.
+    Other columns are not read, and a warning names them. A Parquet file or Arrow table
+    that :func:`write_incidence` made also tells which columns are attributes.
 
     Args:
         table (Mapping or pandas.DataFrame or str or os.PathLike): The columns by
-            name (lists, arrays or tensors), a data frame, or the path of a file that
-            ends in :obj:`.csv`, :obj:`.csv.gz`, :obj:`.tsv`, :obj:`.tsv.gz` (UTF-8,
-            with a header line) or :obj:`.parquet`.
+            name (lists, arrays or tensors); a data frame of pandas, polars, pyarrow
+            or any other library with Arrow's interface; the path of a file that ends
+            in :obj:`.csv`, :obj:`.tsv`, :obj:`.txt`, :obj:`.jsonl`, :obj:`.ndjson`
+            (or one of these and :obj:`.gz`) or :obj:`.parquet`; or a folder, a glob
+            pattern or a list of such files.
         group (str, optional): The column of the ids of the groups.
             (default: :obj:`"group"`)
         member (str, optional): The column of the ids of the members.
@@ -153,8 +175,19 @@ def read_incidence(
             it is not the default. (default: :obj:`"is_anchor"`)
         role (str, optional): The column of the roles; must exist if it is not the
             default. (default: :obj:`"role"`)
+        x (list[str], optional): The columns of :obj:`data.x`, equal in all rows of a
+            member. (default: :obj:`None`)
+        hyperedge_attr (list[str], optional): The columns of
+            :obj:`data.hyperedge_attr`, equal in all rows of a group.
+            (default: :obj:`None`)
+        incidence_attr (list[str], optional): The columns of
+            :obj:`data.incidence_attr`. (default: :obj:`None`)
         max_anchors (int, optional): The number of anchors that a group may have,
             without limit if :obj:`None`. (default: :obj:`1`)
+        sep (str, optional): The separator of a text file; if :obj:`None`, comma,
+            semicolon or tab, whichever fits the header. (default: :obj:`None`)
+        encoding (str, optional): The encoding of a text file; if :obj:`None`, UTF-8
+            or UTF-16, or else Windows-1252 with a warning. (default: :obj:`None`)
     """
     check_max_anchors(max_anchors)
     chosen = {'group': group, 'member': member, 'is_anchor': is_anchor, 'role': role}
@@ -166,51 +199,65 @@ def read_incidence(
             f"'group', 'member', 'is_anchor' and 'role' must name different columns "
             f'(got {listed(chosen.values())})'
         )
-    if isinstance(table, str | PathLike):
-        path = Path(table)
-        suffix = _suffix(path)
-        check_is_file('table', path)
-        if suffix == '.parquet':
-            return _assemble(_read_columns(_read_parquet(path), chosen), max_anchors)
-        return _assemble(_read_text(path, chosen), max_anchors)
-    if not isinstance(table, Mapping) and not _is_data_frame(table):
-        raise ValueError(
-            f"'table' must be a mapping of columns, a pandas.DataFrame or a path "
-            f'(got {shorten(table)})'
+    given = {'x': x, 'hyperedge_attr': hyperedge_attr, 'incidence_attr': incidence_attr}
+    layout = _Layout(chosen, _check_names(given))
+    read = read_table(table, layout.choose, sep=sep, encoding=encoding)
+    for note in read.notes:
+        warnings.warn(note, stacklevel=2)
+    if layout.ignored:
+        warnings.warn(
+            f"the columns {listed(layout.ignored)} of the table are not read; 'x', "
+            f"'hyperedge_attr' and 'incidence_attr' take the names of columns to keep",
+            stacklevel=2,
         )
-    return _assemble(_read_columns(list(table.items()), chosen), max_anchors)
+    return _assemble(read, layout, max_anchors)
 
 
-def _assemble(table: _Table, max_anchors: int | None) -> AnchorData:
-    layout, labels, locate = table.layout, table.labels, table.locate
-    hyperedge, hyperedge_id = factorise(layout.group, labels[layout.group], locate)
-    node, node_id = factorise(layout.member, labels[layout.member], locate)
+def _check_names(
+    given: Mapping[str, Sequence[str] | None],
+) -> dict[str, list[str] | None]:
+    used: list[str] = []
+    for key, names in given.items():
+        if names is None:
+            continue
+        if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+            raise ValueError(f"'{key}' must be a list of names (got {shorten(names)})")
+        used += names
+    if len(set(used)) < len(used):
+        raise ValueError(
+            f"'x', 'hyperedge_attr' and 'incidence_attr' must name different columns "
+            f'(got {listed(used)})'
+        )
+    return {key: None if names is None else list(names) for key, names in given.items()}
+
+
+def _assemble(table: Table, layout: _Layout, max_anchors: int | None) -> AnchorData:
+    columns, locate, is_text = table.columns, table.locate, table.is_text
+    group, member, is_anchor, role = layout.chosen.values()
+    hyperedge, hyperedge_id = read_ids(group, columns[group], locate, is_text)
+    node, node_id = read_ids(member, columns[member], locate, is_text)
     y = np.zeros(len(node), dtype=np.bool_)
-    if layout.is_anchor is not None:
-        y = parse_flags(layout.is_anchor, labels[layout.is_anchor], locate)
+    if is_anchor in columns:
+        y = read_flags(is_anchor, columns[is_anchor], locate)
 
     incidence: dict[str, Tensor] = {}
     other: dict[str, Any] = {}
-    if layout.role is not None:
-        incidence['role'], other['role_names'] = number_roles(
-            layout.role, labels[layout.role], locate
+    if role in columns:
+        incidence['role'], other['role_names'] = read_roles(
+            role, columns[role], locate, layout.role_names, is_text
         )
-
     owner = {'x': (node, node_id), 'hyperedge_attr': (hyperedge, hyperedge_id)}
-    for key, names in layout.features.items():
-        columns = [parse_numbers(n, table.numbers[n], locate) for n in names]
+    for key, names in layout.attributes.items():
+        values = [read_numbers(n, columns[n], locate, is_text) for n in names]
         if key in owner:
-            columns = [
-                _one_per_owner(name, column, *owner[key], locate)
-                for name, column in zip(names, columns, strict=True)
+            values = [
+                _one_per_owner(name, value, *owner[key], locate)
+                for name, value in zip(names, values, strict=True)
             ]
         level = incidence if key == 'incidence_attr' else other
-        level[key] = to_tensor(np.stack(columns, axis=1))
-    if layout.features:
-        other['feature_names'] = {
-            key: [name.removeprefix(PREFIXES[key]) for name in names]
-            for key, names in layout.features.items()
-        }
+        level[key] = to_features(np.stack(values, axis=1))
+    if layout.attributes:
+        other['column_names'] = layout.attributes
     check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
     return build_data(
         node,
@@ -226,9 +273,9 @@ def _assemble(table: _Table, max_anchors: int | None) -> AnchorData:
 
 
 def _one_per_owner(
-    name: str, value: FloatArray, code: IntArray, vocabulary: Vocabulary, locate: Locate
+    name: str, value: FloatArray, code: IntArray, ids: Ids, locate: Locate
 ) -> FloatArray:
-    last = np.empty(len(vocabulary), dtype=np.int64)
+    last = np.empty(len(ids), dtype=np.int64)
     last[code] = np.arange(len(code))
     differs = value != value[last[code]]
     if differs.any():
@@ -236,263 +283,10 @@ def _one_per_owner(
         other = int(last[code[row]])
         raise ValueError(
             f"'{name}' must be the same in all rows of "
-            f'{id_of(vocabulary, int(code[row]))} (got {value[row]} in {locate(row)} '
+            f'{show_id(ids, int(code[row]))} (got {value[row]} in {locate(row)} '
             f'and {value[other]} in {locate(other)})'
         )
     return np.asarray(value[last])
-
-
-def _plan(present: Sequence[Any], chosen: Mapping[str, str]) -> _Layout:
-    repeated = [name for i, name in enumerate(present) if name in present[:i]]
-    if repeated:
-        raise ValueError(
-            f"'table' must have distinct column names (got {listed(repeated)} again)"
-        )
-    for name, column in chosen.items():
-        optional = column == name and name in ('is_anchor', 'role')
-        if column not in present and not optional:
-            raise ValueError(
-                f"'table' must have the column {shorten(column)} for '{name}' (got "
-                f'the columns {listed(present)})'
-            )
-    layout = _Layout(
-        chosen['group'],
-        chosen['member'],
-        chosen['is_anchor'] if chosen['is_anchor'] in present else None,
-        chosen['role'] if chosen['role'] in present else None,
-    )
-    for name in present:
-        if name in layout.labels or name in ROW_NUMBER_COLUMNS:
-            continue
-        key = next((k for k, p in PREFIXES.items() if str(name).startswith(p)), None)
-        if key is None or not isinstance(name, str):
-            raise ValueError(
-                f"'table' must have no columns but {listed(chosen.values())} and "
-                f'those that start with {listed(PREFIXES.values())} '
-                f'(got {shorten(name)})'
-            )
-        layout.features.setdefault(key, []).append(name)
-    return layout
-
-
-# In memory
-
-
-def _is_data_frame(table: Any) -> bool:
-    # Only a program that has imported pandas can hold a data frame.
-    pandas = sys.modules.get('pandas')
-    return pandas is not None and isinstance(table, pandas.DataFrame)
-
-
-def _read_columns(
-    items: Sequence[tuple[Any, Any]], chosen: Mapping[str, str]
-) -> _Table:
-    layout = _plan([name for name, _ in items], chosen)
-    used = {*layout.labels, *layout.numbers}
-    columns = {name: as_column(name, value) for name, value in items if name in used}
-    size = len(columns[layout.group])
-    for name, column in columns.items():
-        if len(column) != size:
-            raise ValueError(
-                f"'{name}' must be as long as '{layout.group}', that is {size} rows "
-                f'(got {len(column)})'
-            )
-    return _Table(
-        layout,
-        {name: columns[name] for name in layout.labels},
-        {name: columns[name] for name in layout.numbers},
-        row_number,
-    )
-
-
-# Parquet
-
-
-def _import_pyarrow(task: str) -> tuple[Any, Any]:
-    try:
-        return (
-            importlib.import_module('pyarrow'),
-            importlib.import_module('pyarrow.parquet'),
-        )
-    except ImportError as error:
-        raise ImportError(
-            f"{task} Parquet needs pyarrow: pip install 'tgx_anchor[interop]'"
-        ) from error
-
-
-def _read_parquet(path: Path) -> list[tuple[str, Any]]:
-    pyarrow, parquet = _import_pyarrow('reading')
-    with path.open('rb') as file:
-        try:
-            table = parquet.ParquetFile(file).read()
-            return [
-                (name, column.to_numpy())
-                for name, column in zip(table.column_names, table.columns, strict=True)
-            ]
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise ValueError(
-                f"'table' must be a Parquet file (got {str(path)!r}: {one_line(error)})"
-            ) from error
-
-
-# Text
-
-
-def _suffix(path: Path) -> str:
-    for suffix in SUFFIXES:
-        if path.name.lower().endswith(suffix):
-            return suffix
-    raise ValueError(
-        f'the file of a table must end in {", ".join(SUFFIXES)} (got {str(path)!r})'
-    )
-
-
-def _delimiter(path: Path) -> str:
-    return '\t' if _suffix(path).startswith('.tsv') else ','
-
-
-@contextmanager
-def _open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    with path.open('rb') as file:
-        if not _suffix(path).endswith('.gz'):
-            yield file
-            return
-        try:
-            with gzip.GzipFile(fileobj=file) as unzipped:
-                yield cast(IO[bytes], unzipped)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(
-                f"'table' must be compressed by gzip "
-                f'(got {str(path)!r}: {one_line(error)})'
-            ) from error
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[TextIO]:
-    with (
-        _open_bytes(path) as file,
-        io.TextIOWrapper(file, encoding='utf-8-sig', newline='') as text,
-    ):
-        yield text
-
-
-def _read_text(path: Path, chosen: Mapping[str, str]) -> _Table:
-    try:
-        with paused_collection(), _open_text(path) as file:
-            reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
-            try:
-                # A blank line is a record without fields.
-                return _read_records(path, filter(None, reader), chosen)
-            except csv.Error as error:
-                raise ValueError(
-                    f"'table' must be well-formed text (got {one_line(error)} in "
-                    f'line {reader.line_num} of {str(path)!r})'
-                ) from error
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"'table' must be encoded in UTF-8 "
-            f'(got {_first_undecodable(path)} of {str(path)!r})'
-        ) from error
-
-
-def _read_records(
-    path: Path, records: Iterator[list[str]], chosen: Mapping[str, str]
-) -> _Table:
-    header = next(records, None)
-    if header is None:
-        raise ValueError(
-            f"'table' must have a header line (got the empty file {str(path)!r})"
-        )
-    if '\0' in ''.join(header):
-        raise ValueError(
-            f"'table' must not hold NUL characters (got the columns {listed(header)})"
-        )
-    layout = _plan(header, chosen)
-    locate = partial(_line_of, path)
-    numberings = {name: TextNumbering() for name in layout.labels}
-    codes: dict[str, list[IntArray]] = {name: [] for name in layout.labels}
-    numbers: dict[str, list[FloatArray]] = {name: [] for name in layout.numbers}
-    start = 0
-    while chunk := list(islice(records, CHUNK_ROWS)):
-        if set(map(len, chunk)) != {len(header)}:
-            row = next(
-                r for r, record in enumerate(chunk) if len(record) != len(header)
-            )
-            raise ValueError(
-                f"'table' must have {len(header)} fields in every line, as in its "
-                f'header (got {len(chunk[row])} in {locate(start + row)})'
-            )
-        for name, values in zip(header, zip(*chunk, strict=True), strict=True):
-            if name in codes:
-                codes[name].append(numberings[name].encode(values))
-            elif name in numbers:
-                numbers[name].append(_parse_text(name, values, start, locate))
-        start += len(chunk)
-    labels: dict[str, Column] = {}
-    for name, code in codes.items():
-        labels[name] = text = TextColumn(_join(code), list(numberings[name]))
-        for number, value in enumerate(text.value):
-            if '\0' in value:
-                row = int(np.argmax(text.code == number))
-                raise ValueError(
-                    f"'{name}' must not hold NUL characters "
-                    f'(got {shorten(value)} in {locate(row)})'
-                )
-    return _Table(
-        layout, labels, {name: _join(part) for name, part in numbers.items()}, locate
-    )
-
-
-def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-
-
-def _parse_text(
-    name: str, values: Sequence[str], start: int, locate: Locate
-) -> FloatArray:
-    try:
-        # Python takes underscores for digit separators.
-        if '_' not in ''.join(values):
-            return np.fromiter(map(float, values), np.float64, len(values))
-    except ValueError:
-        pass
-    row = next(r for r, value in enumerate(values) if not _is_number(value))
-    raise ValueError(
-        f"'{name}' must hold numbers "
-        f'(got {shorten(values[row])} in {locate(start + row)})'
-    )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return '_' not in text
-
-
-def _line_of(path: Path, row: int) -> str:
-    # Fields may hold line breaks, so that only another reading can tell. It costs
-    # nothing where nothing is wrong.
-    with _open_text(path) as file:
-        reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
-        left = row + 1
-        line = 1
-        for record in reader:
-            if record and left == 0:
-                break
-            left -= bool(record)
-            line = reader.line_num + 1
-    return f'line {line} of {str(path)!r}'
-
-
-def _first_undecodable(path: Path) -> str:
-    with _open_bytes(path) as file:
-        # Lone surrogates stand for the bytes that are no part of a character.
-        text = file.read().decode(errors='surrogateescape')
-    odd = next(re.finditer('[\udc80-\udcff]', text))
-    line = text.count('\n', 0, odd.start()) + 1
-    return f'{odd.group().encode(errors="surrogateescape")!r} in line {line}'
 
 
 # Writing #####################################################################
@@ -506,57 +300,67 @@ def write_incidence(
 
     The columns are :obj:`group`, :obj:`member`, :obj:`is_anchor` (:obj:`None` in a
     group whose anchor is unknown), :obj:`role` (by name where :obj:`data.role_names`
-    has them) and the attributes, named after :obj:`data.feature_names` where it
-    fits them, and numbered otherwise. Without :obj:`data.node_id` or
-    :obj:`data.hyperedge_id`, positions serve as ids.
+    has them) and the attributes under their names in :obj:`data.names`. A name that
+    is taken gets the prefix of its attribute, such as :obj:`node_`. Without
+    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids.
 
     .. note::
 
         Nodes without a group, groups without a member, masks and further attributes
-        have no place in a table: a warning says what is left out, and
-        :func:`write_hif` keeps all but the last.
-        A column of strings that all look like integers, such as :obj:`"1"` and
-        :obj:`"2"`, comes back from a text file as integers; Parquet keeps the types.
+        are not written, and a warning names them; :func:`write_hif` keeps all but the
+        last. Parquet keeps all names and types. In other formats, the reader has to
+        be told of attributes whose names lack the prefix, by its arguments :obj:`x`,
+        :obj:`hyperedge_attr` and :obj:`incidence_attr`, and a column of strings that
+        all look like integers, such as :obj:`"1"` and :obj:`"2"`, comes back from
+        CSV as integers.
 
     Args:
         data (AnchorData): The hypergraph.
         path (str or os.PathLike, optional): A file to write as well, in the format
-            that its end names: :obj:`.csv`, :obj:`.csv.gz`, :obj:`.tsv`,
-            :obj:`.tsv.gz` or :obj:`.parquet`. (default: :obj:`None`)
+            of its ending, one of those of :func:`read_incidence`.
+            (default: :obj:`None`)
+
+    Returns:
+        The columns by name, as lists.
     """
     if path is not None:
-        _suffix(Path(path))
-    node, hyperedge = incidences_of(data)
-    node_id = ids_of(data, 'node_id', int(data.num_nodes or 0))
-    hyperedge_id = ids_of(data, 'hyperedge_id', data.num_hyperedges)
+        get_suffix(Path(path))
+    node, hyperedge = list_incidences(data)
+    node_id = list_ids(data, 'node_id', int(data.num_nodes or 0))
+    hyperedge_id = list_ids(data, 'hyperedge_id', data.num_hyperedges)
     columns: dict[str, list[Any]] = {
         'group': [hyperedge_id[i] for i in hyperedge],
         'member': [node_id[i] for i in node],
-        'is_anchor': flags_of(data),
+        'is_anchor': list_flags(data),
     }
-    role = roles_of(data)
+    noted: dict[str, list[str]] = {}
+    role = list_roles(data)
     if role is not None:
         columns['role'] = list(role)
+        if data.get('role_names') is not None:
+            noted['role_names'] = list(map(str, data.role_names))
     rows = {'x': node, 'hyperedge_attr': hyperedge, 'incidence_attr': slice(None)}
     for key, prefix in PREFIXES.items():
-        matrix = matrix_of(data, key)
+        matrix = get_matrix(data, key)
         if matrix is None:
             continue
-        width = matrix.shape[1]
-        names = names_of(data, key, width) or [str(i) for i in range(width)]
-        for name, column in zip(names, matrix.T, strict=True):
-            columns[prefix + name] = column[rows[key]].tolist()
+        noted[key] = []
+        for name, value in zip(data.names(key), matrix.T, strict=True):
+            while name in (*columns, *READ, *ROW_NUMBERS):
+                name = prefix + name
+            columns[name] = value[rows[key]].tolist()
+            noted[key].append(name)
     _warn_alone(len(node_id) - len(np.unique(node)), 'nodes without a group')
     _warn_alone(
         len(hyperedge_id) - len(np.unique(hyperedge)), 'groups without a member'
     )
-    warn_left_out(
+    warn_unwritten(
         data,
         ('node_id', 'hyperedge_id', 'y', 'role', *PREFIXES),
         'a table of incidences',
     )
     if path is not None:
-        _write(Path(path), columns)
+        write_table(_to_arrow(columns, noted), Path(path))
     return columns
 
 
@@ -568,53 +372,15 @@ def _warn_alone(count: int, what: str) -> None:
         )
 
 
-def _write(path: Path, columns: dict[str, list[Any]]) -> None:
+def _to_arrow(columns: dict[str, list[Any]], noted: dict[str, list[str]]) -> pa.Table:
     try:
-        if _suffix(path) == '.parquet':
-            _write_parquet(path, columns)
-        else:
-            _write_text(path, columns)
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"'data' must hold names that can be encoded in UTF-8 "
-            f'(got {shorten(error.object)})'
-        ) from error
-
-
-def _write_parquet(path: Path, columns: dict[str, list[Any]]) -> None:
-    pyarrow, parquet = _import_pyarrow('writing')
-    kinds = {'is_anchor': pyarrow.bool_()}
-    table = pyarrow.table(
-        {
-            name: pyarrow.array(column, kinds.get(name) if column else pyarrow.int64())
+        arrays = {
+            name: pa.array(column, pa.bool_() if name == 'is_anchor' else None)
             for name, column in columns.items()
         }
-    )
-    with replace_file(path) as part:
-        parquet.write_table(table, part)
-
-
-def _write_text(path: Path, columns: dict[str, list[Any]]) -> None:
-    spelled = {True: 'true', False: 'false', None: ''}
-    columns = {**columns, 'is_anchor': [spelled[flag] for flag in columns['is_anchor']]}
-    for name, column in columns.items():
-        odd = next(
-            (v for v in [name, *column] if isinstance(v, str) and '\0' in v), None
-        )
-        if odd is not None:
-            raise ValueError(
-                f"'{name}' must not hold NUL characters in a text file "
-                f"(got {shorten(odd)}; Parquet and 'to_hif' keep them)"
-            )
-    with replace_file(path) as part, part.open('wb') as file:
-        zipped = _suffix(path).endswith('.gz')
-        # Without name and time, equal tables make equal files.
-        binary = gzip.GzipFile('', 'wb', fileobj=file, mtime=0) if zipped else file
-        text = io.TextIOWrapper(binary, encoding='utf-8', newline='')
-        writer = csv.writer(text, delimiter=_delimiter(path))
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        text.flush()
-        text.detach()
-        if zipped:
-            binary.close()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"'data' must have names that can be encoded in UTF-8 "
+            f'(got {shorten(error.object)})'
+        ) from error
+    return pa.table(arrays).replace_schema_metadata({OWNER: json.dumps(noted)})

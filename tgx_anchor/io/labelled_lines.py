@@ -59,7 +59,7 @@ def read_labelled_lines(
 
 
 def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    # The keys, all integers one after the other, and how many stand in each line.
+    # Returns the keys, the integers of all lines, and their number in each line.
     text = path.read_bytes()
     if text and not text.endswith(b'\n'):
         text += b'\n'
@@ -77,7 +77,7 @@ def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.in
     is_break = byte == ord('\n')
     is_space = is_break | (byte == ord('\t'))
     line_of = np.cumsum(is_break) - is_break
-    # Digits, each run of them closed by exactly one tab or line break.
+    # Every run of digits ends in exactly one tab or line break.
     follows_digit = np.concatenate([[False], is_digit[:-1]]) if byte.size else is_digit
     bad = ~is_digit & ~(is_space & follows_digit)
     if bad.any():

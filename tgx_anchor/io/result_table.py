@@ -1,4 +1,4 @@
-"""A CSV file that takes results as they come."""
+"""A CSV file to which results are added one by one."""
 
 import csv
 import io

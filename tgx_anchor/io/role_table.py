@@ -1,4 +1,4 @@
-"""What the raw files of all datasets say, before anything is decided."""
+"""The common form of the raw files of all datasets."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class RoleTable:
-    r"""Who took which role in which group, line by line as the raw files have it:
+    r"""Lists the members of groups with their roles, line by line as in the raw files:
     members may repeat, and the order inside a group is kept.
 
     Args:

@@ -21,7 +21,11 @@ def shorten(value: Any) -> str:
     """
     if isinstance(value, int) and value.bit_length() > _PRINTED_BITS:
         return f'an integer of {value.bit_length()} bits'
-    return ' '.join(_repr.repr(value).split())
+    try:
+        return ' '.join(_repr.repr(value).split())
+    except ValueError:
+        # Such an integer inside of a list.
+        return f'a {type(value).__name__}'
 
 
 def one_line(error: BaseException) -> str:

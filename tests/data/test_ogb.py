@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 from tests.io.strategies import ODD_VALUES, described_hypergraphs, examples, outcome
 from tests.strategies import one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io import read_ogb, write_ogb
+from tgx_anchor.data.ogb import read_ogb, write_ogb
 
 WRITES = ('author', 'writes', 'paper')
 CITES = ('paper', 'cites', 'paper')
@@ -95,7 +95,10 @@ def test_read_ogb_merges_repeated_members() -> None:
         ({'edge_index_dict': {CITES: 0}}, ["'edge_index_dict'", 'writes', 'cites']),
         ({'edge_index_dict': {WRITES: [[0], [0]]}}, ["'edge_index'", '[2, num_edges]']),
         ({'edge_index_dict': {WRITES: np.zeros((3, 1), int)}}, ['[2, num', '[3, 1]']),
-        ({'edge_index_dict': {WRITES: np.zeros((2, 1))}}, ['edge_index[0]', 'float']),
+        (
+            {'edge_index_dict': {WRITES: np.zeros((2, 1))}},
+            ['edge_index[0]', 'integers'],
+        ),
         (
             {'edge_index_dict': {WRITES: np.array([[0, 4], [0, 0]])}},
             ["'edge_index[0]'", '[0, 4)', "'author'", 'got 4 in column 1'],

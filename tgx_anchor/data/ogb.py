@@ -12,28 +12,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from tgx_anchor.data import AnchorData
-from tgx_anchor.io._columns import (
+from tgx_anchor.data.anchor_data import AnchorData
+from tgx_anchor.data.building import (
     INT64,
     IntArray,
-    as_column,
-    listed,
-    one_line,
-    parse_integers,
-    shorten,
-    to_float32,
-    to_numpy,
-)
-from tgx_anchor.io._hypergraph import (
-    anchor_of,
     build_data,
+    check_matrix,
     find_repeats,
     flag_anchors,
-    incidences_of,
-    matrix_of,
-    parse_matrix,
-    to_tensor,
+    get_matrix,
+    list_anchors,
+    list_incidences,
+    to_features,
+    to_integers,
+    to_numpy,
 )
+from tgx_anchor.utils.messages import listed, one_line, shorten
 
 Relation = tuple[str, str, str]
 
@@ -67,8 +61,8 @@ def read_ogb(
         relation (tuple[str, str, str]): The types of the members, of the relation,
             and of the groups.
         anchor (numpy.ndarray or torch.Tensor or list[int], optional): The member
-            that anchors each group, or :obj:`-1` where it is unknown; all are if
-            :obj:`None`. (default: :obj:`None`)
+            that anchors each group, or :obj:`-1` where it is unknown. All are
+            unknown if :obj:`None`. (default: :obj:`None`)
         root (str, optional): The folder of the datasets of :obj:`ogb`.
             (default: :obj:`"dataset"`)
 
@@ -203,7 +197,7 @@ def _read_row(index: Any, row: int, size: int, kind: str) -> IntArray:
             f'(got {shape or shorten(index)})'
         )
     name = f'edge_index[{row}]'
-    out = parse_integers(name, as_column(name, index[row]))
+    out = to_integers(name, index[row])
     outside = (out < 0) | (out >= size)
     if outside.any():
         column = int(np.argmax(outside))
@@ -235,7 +229,7 @@ def _features(
             f"'{name}' must be an array of the shape [{size}, num_features] "
             f'(got {shape})'
         )
-    return to_tensor(parse_matrix(name, array))
+    return to_features(check_matrix(name, array))
 
 
 @overload
@@ -254,7 +248,7 @@ def write_ogb(data: AnchorData, relation: Relation, return_anchor: bool = False)
     r"""Writes the graph of one bipartite relation, as the Open Graph Benchmark holds
     it: the inverse of :func:`read_ogb`.
 
-    Such a graph has no place for ids, roles and masks.
+    Ids, roles and masks are not written.
 
     Args:
         data (AnchorData): The hypergraph.
@@ -270,7 +264,7 @@ def write_ogb(data: AnchorData, relation: Relation, return_anchor: bool = False)
             f"'relation' must join two types of nodes (got {member!r} twice)"
         )
     graph = {
-        'edge_index_dict': {relation: np.stack(incidences_of(data))},
+        'edge_index_dict': {relation: np.stack(list_incidences(data))},
         'num_nodes_dict': {
             member: int(data.num_nodes or 0),
             group: data.num_hyperedges,
@@ -278,9 +272,13 @@ def write_ogb(data: AnchorData, relation: Relation, return_anchor: bool = False)
         'node_feat_dict': _present(data, {member: 'x', group: 'hyperedge_attr'}),
         'edge_feat_dict': _present(data, {relation: 'incidence_attr'}),
     }
-    return (graph, anchor_of(data)) if return_anchor else graph
+    return (graph, list_anchors(data)) if return_anchor else graph
 
 
 def _present(data: AnchorData, keys: dict[Any, str]) -> dict[Any, NDArray[np.float32]]:
-    matrices = {kind: matrix_of(data, key) for kind, key in keys.items()}
-    return {kind: to_float32(m) for kind, m in matrices.items() if m is not None}
+    matrices = {kind: get_matrix(data, key) for kind, key in keys.items()}
+    return {
+        kind: matrix.astype(np.float32)
+        for kind, matrix in matrices.items()
+        if matrix is not None
+    }

@@ -5,29 +5,30 @@ from typing import Any, Literal, overload
 import numpy as np
 from scipy import sparse
 
-from tgx_anchor.data import AnchorData
-from tgx_anchor.io._columns import IntArray, one_line, shorten
-from tgx_anchor.io._hypergraph import (
-    anchor_of,
+from tgx_anchor.data.anchor_data import AnchorData
+from tgx_anchor.data.building import (
+    IntArray,
     build_data,
     flag_anchors,
-    incidences_of,
+    list_anchors,
+    list_incidences,
 )
+from tgx_anchor.utils.messages import one_line, shorten
 
 
 def read_scipy(matrix: Any, anchor: Any = None) -> AnchorData:
     r"""Reads a sparse incidence matrix.
 
-    Every entry other than zero makes a node a member of a hyperedge, whatever its
-    value; entries stored twice are added first, as SciPy does. The members of each
-    hyperedge come in the order of the rows.
+    Every nonzero entry makes a node a member of a hyperedge; its value is not read.
+    Entries that are stored twice are added first, as in SciPy. The members of each
+    hyperedge are in the order of the rows.
 
     Args:
         matrix (scipy.sparse.sparray or scipy.sparse.spmatrix): The incidence matrix,
             in any sparse format.
         anchor (numpy.ndarray or torch.Tensor or list[int], optional): The node that
-            anchors each hyperedge, or :obj:`-1` where it is unknown; all are if
-            :obj:`None`. (default: :obj:`None`)
+            anchors each hyperedge, or :obj:`-1` where it is unknown. All are
+            unknown if :obj:`None`. (default: :obj:`None`)
 
     Shapes:
         - **matrix:** :math:`(N, M)`
@@ -49,7 +50,7 @@ def read_scipy(matrix: Any, anchor: Any = None) -> AnchorData:
         entries = sparse.coo_array(matrix)
     except ValueError as error:
         raise ValueError(
-            f"'matrix' must be well-formed (got: {one_line(error)})"
+            f"'matrix' must be well-formed (got {one_line(error)})"
         ) from error
     with np.errstate(over='ignore', invalid='ignore'):
         entries.sum_duplicates()
@@ -90,7 +91,7 @@ def write_scipy(
 def write_scipy(data: AnchorData, return_anchor: bool = False) -> Any:
     r"""Writes a sparse incidence matrix of ones: the inverse of :func:`read_scipy`.
 
-    A matrix has no place for attributes, ids, and the order of the members.
+    Attributes, ids and the order of the members are not written.
 
     Args:
         data (AnchorData): The hypergraph.
@@ -101,9 +102,9 @@ def write_scipy(data: AnchorData, return_anchor: bool = False) -> Any:
     Shapes:
         - **output:** :math:`(N, M)`, and :math:`(M)` for the anchors
     """
-    index = incidences_of(data)
+    index = list_incidences(data)
     matrix = sparse.csr_array(
         (np.ones(data.num_incidences), index),
         shape=(int(data.num_nodes or 0), data.num_hyperedges),
     )
-    return (matrix, anchor_of(data)) if return_anchor else matrix
+    return (matrix, list_anchors(data)) if return_anchor else matrix

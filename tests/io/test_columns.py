@@ -1,0 +1,229 @@
+"""Columns in all the ways that users hold them, against plain loops."""
+
+import math
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.io.strategies import INT64, NAMES, examples
+from tests.strategies import one_line_error
+from tgx_anchor.io.columns import (
+    read_flags,
+    read_ids,
+    read_numbers,
+    read_roles,
+    row_number,
+    to_column,
+)
+
+
+class Person(str, Enum):
+    ANN = 'ann'
+    BOB = 'bob'
+
+
+def ids(values: Any, is_text: bool = False) -> tuple[list[int], list[Any]]:
+    code, found = read_ids('id', to_column('id', values), row_number, is_text)
+    assert code.dtype == np.int64
+    return code.tolist(), found.tolist() if isinstance(found, Tensor) else found
+
+
+def text(values: list[str], repeated: bool) -> pa.ChunkedArray:
+    """A column as it comes from a text file, in two parts."""
+    half = len(values) // 2
+    parts = [pa.array(part, pa.string()) for part in (values[:half], values[half:])]
+    if repeated:
+        parts = [part.dictionary_encode() for part in parts]
+    return pa.chunked_array(parts)
+
+
+# Ids #############################################################################
+
+
+@given(st.lists(INT64 | st.integers(-2, 2)) | st.lists(NAMES | st.sampled_from('ab')))
+@examples(100)
+def test_ids_are_numbered_in_order_of_appearance(values: list[Any]) -> None:
+    distinct = list(dict.fromkeys(values))
+    assert ids(values) == ([distinct.index(v) for v in values], distinct)
+
+
+@given(
+    st.lists(INT64.map(str) | st.sampled_from(['7', '07', '-0', 'a']), max_size=8),
+    st.booleans(),
+)
+@examples(100)
+def test_ids_of_text(values: list[str], repeated: bool) -> None:
+    code, found = ids(text(values, repeated), is_text=True)
+    distinct = list(dict.fromkeys(values))
+    assert code == [distinct.index(v) for v in values]
+    if all(v not in ('07', '-0', 'a') for v in distinct):
+        assert found == [int(v) for v in distinct]
+    else:
+        assert found == distinct
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        pa.array(['b', 'a', 'b'], pa.large_string()),
+        pa.array(['b', 'a', 'b'], pa.string_view()),
+        pa.chunked_array([['b'], ['a', 'b']]),
+        pd.Series(['b', 'a', 'b'], dtype='category'),
+        pd.Categorical(['b', 'a', 'b'], categories=['unused', 'a', 'b']),
+        np.array(['b', 'a', 'b']),
+        np.array(['b', 'a', 'b'], dtype=object),
+    ],
+    ids=str,
+)
+def test_ids_of_all_kinds_of_strings(values: Any) -> None:
+    if isinstance(values, pd.Categorical):
+        values = pd.Series(values)
+    assert ids(values) == ([0, 1, 0], ['b', 'a'])
+
+
+def test_ids_of_an_enumeration_are_its_values() -> None:
+    assert ids([Person.BOB, Person.ANN, Person.BOB]) == ([0, 1, 0], ['bob', 'ann'])
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        [date(2020, 1, 1)],
+        [Decimal(1)],
+        [b'a'],
+        [1.0],
+        [True],
+        [np.bool_(True), 1],
+        [[1]],
+        [{}],
+        [1, 'a'],
+        ['a', b'a'],
+        ['a', '\ud800'],
+        [2**64],
+        [1, object()],
+        ['a', None],
+        [1, math.nan],
+        [pd.NaT],
+        pa.array([2**63], pa.uint64()),
+        pa.array([None], pa.string()),
+    ],
+    ids=str,
+)
+def test_ids_refuse(values: Any) -> None:
+    with one_line_error("'id' must", 'row '):
+        ids(values)
+
+
+def test_roles() -> None:
+    role, names = read_roles('role', to_column('role', ['to', 'cc', 'to']))
+    assert (role.tolist(), names) == ([1, 0, 1], ['cc', 'to'])
+    role, names = read_roles('role', to_column('role', [3, -1]))
+    assert (role.tolist(), names) == ([3, -1], None)
+    column = to_column('role', ['to', 'cc'])
+    role, names = read_roles('role', column, row_number, ['to', 'from', 'cc'])
+    assert (role.tolist(), names) == ([0, 2], ['to', 'from', 'cc'])
+    with one_line_error("'role_names'", "'cc' in row 2"):
+        read_roles('role', column, row_number, ['to'])
+
+
+# Flags ###########################################################################
+
+
+@pytest.mark.parametrize(
+    'values',
+    [
+        [True, False, None],
+        [1, 0, None],
+        [1.0, 0.0, math.nan],
+        ['Yes', 'no', ''],
+        ['y', 'N', 'NA'],
+        [' T', 'f', 'n/a'],
+        ['TRUE', 'False', 'null'],
+        ['1', '0', 'None'],
+        ['1.0', '0.0', 'nan'],
+        [1, 'no', pd.NA],
+        [np.float32(1), np.False_, pd.NaT],
+        pd.Series(['1', '0', None], dtype='category'),
+        pd.Series([True, False, None], dtype='boolean'),
+        np.ma.masked_equal([1, 0, 9], 9),
+        torch.tensor([1, 0, 0], dtype=torch.uint8),
+    ],
+    ids=str,
+)
+def test_flags(values: Any) -> None:
+    flags = read_flags('flag', to_column('flag', values))
+    assert flags.dtype == np.bool_
+    assert flags.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    'value', ['maybe', 2, -1, 0.5, [1], {}, b'1', 1j, '\ud800', [10**5000], math.inf]
+)
+def test_flags_refuse(value: Any) -> None:
+    for values in ([value], [True, 'no', value], [None, value]):
+        with one_line_error("'flag'", f'in row {len(values)}'):
+            read_flags('flag', to_column('flag', values))
+
+
+def test_flags_ignore_unused_categories() -> None:
+    column = pd.Series(['yes', 'no'], dtype=pd.CategoricalDtype(['x', 'no', 'yes']))
+    assert read_flags('flag', to_column('flag', column)).tolist() == [True, False]
+    assert read_flags('flag', to_column('flag', [None, None])).tolist() == [False] * 2
+    assert read_flags('flag', to_column('flag', [])).tolist() == []
+
+
+# Numbers #########################################################################
+
+
+@pytest.mark.parametrize(
+    ('values', 'expected'),
+    [
+        ([1, 2], [1.0, 2.0]),
+        ([1, 0.5, True], [1.0, 0.5, 1.0]),
+        ([True, False], [1.0, 0.0]),
+        ([2**53 + 1, 1], [2.0**53, 1.0]),
+        ([10**30, np.float32(0.5)], [1e30, 0.5]),
+        (np.array([1, 2], dtype='>f4'), [1.0, 2.0]),
+        (torch.tensor([1.5, 2.5]).bfloat16(), [1.5, 2.5]),
+        (pa.array([1.5, 2.5], pa.float16()), [1.5, 2.5]),
+        ([Decimal('0.5'), Decimal(2)], [0.5, 2.0]),
+        ([], []),
+    ],
+)
+def test_numbers(values: Any, expected: list[float]) -> None:
+    assert read_numbers('n', to_column('n', values)).tolist() == expected
+
+
+@given(st.lists(st.floats(-1e38, 1e38).map(repr) | st.integers(-99, 99).map(str)))
+@examples(100)
+def test_numbers_of_text(values: list[str]) -> None:
+    column = pa.chunked_array([pa.array(values, pa.string())])
+    expected = [float(value) for value in values]
+    assert read_numbers('n', column, is_text=True).tolist() == expected
+    spaced = pa.chunked_array([pa.array([f' +{abs(v)!r}' for v in expected], 'string')])
+    assert read_numbers('n', spaced, is_text=True).tolist() == list(map(abs, expected))
+
+
+@pytest.mark.parametrize('value', ['', 'x', '1_0', 'nan', '-inf', '1e39', '0x1', '1,5'])
+def test_numbers_of_text_refuse(value: str) -> None:
+    column = pa.chunked_array([['1', value]])
+    with one_line_error("'n' must", 'row 2'):
+        read_numbers('n', column, is_text=True)
+
+
+@pytest.mark.parametrize(
+    'value', ['1', None, math.nan, math.inf, 1e39, 10**400, [1], b'1', 1j, pd.NA]
+)
+def test_numbers_refuse(value: Any) -> None:
+    with one_line_error("'n' must", 'row 2'):
+        read_numbers('n', to_column('n', [1.5, value]))

@@ -1,0 +1,574 @@
+"""Tables of any source in one form, Arrow, with the place of each row."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from glob import glob, has_magic
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+from pyarrow.interchange import from_dataframe
+
+from tgx_anchor.data.building import Locate
+from tgx_anchor.io.columns import Column, row_number, to_column
+from tgx_anchor.io.files import replace_file
+from tgx_anchor.utils.messages import listed, one_line, shorten
+
+SEPARATORS = {'.csv': ',', '.tsv': '\t', '.txt': '\t'}
+LINES = ('.jsonl', '.ndjson')
+SUFFIXES = (
+    *(f'{suffix}{gz}' for suffix in (*SEPARATORS, *LINES) for gz in ('', '.gz')),
+    '.parquet',
+)
+MARKS = {
+    b'\xef\xbb\xbf': 'utf-8-sig',
+    b'\xff\xfe\0\0': 'utf-32',
+    b'\xff\xfe': 'utf-16',
+    b'\xfe\xff': 'utf-16',
+}
+# Repeated values are read as dictionaries, which numbers them on the way.
+REPEATED = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class Choice:
+    r"""Names the columns to read.
+
+    Args:
+        labels (list[str]): Columns of ids and flags, whose values repeat.
+        numbers (list[str]): Columns of numbers.
+    """
+
+    labels: list[str]
+    numbers: list[str] = field(default_factory=list)
+
+
+# Given the names of all columns, and the metadata of a Parquet file or Arrow table.
+Choose = Callable[[Sequence[Any], Mapping[bytes, bytes]], Choice]
+
+
+@dataclass(frozen=True)
+class Table:
+    r"""Holds the columns that were read from a table.
+
+    Args:
+        columns (dict[str, Column]): The columns by name, all of the same length.
+        locate (Callable[[int], str], optional): Returns the place of a row in the
+            source, such as :obj:`"line 7 of 'mails.csv'"`.
+            (default: :obj:`row_number`)
+        is_text (bool, optional): Whether the columns come from a text file, in which
+            numbers are strings. (default: :obj:`False`)
+        notes (list[str], optional): Guesses that the user should know of.
+            (default: :obj:`[]`)
+    """
+
+    columns: dict[str, Column]
+    locate: Locate = row_number
+    is_text: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+# Reading #####################################################################
+
+
+def read_table(
+    source: Any, choose: Choose, *, sep: str | None = None, encoding: str | None = None
+) -> Table:
+    r"""Reads columns of a table from memory or from files.
+
+    Text files have a header line. Their separator (comma, semicolon or tab) is the
+    one that makes :obj:`choose` find its columns. Their encoding is UTF-8, or UTF-16
+    with a byte order mark; any other text is read as Windows-1252, which includes
+    Latin-1, with a note.
+
+    Args:
+        source (Any): A mapping from names to columns; a data frame of pandas, polars
+            or any other library with Arrow's or the data frame interchange protocol;
+            or the path of a file that ends in one of :obj:`SUFFIXES`, of a folder of
+            such files, a glob pattern, or a list of paths. Several files are read in
+            sorted order, a list in its own order.
+        choose (Callable): Returns the :class:`Choice` of columns, given the names of
+            all and the metadata of a Parquet file or Arrow table. Raises a
+            :class:`ValueError` if a column is missing.
+        sep (str, optional): The separator of text files. (default: :obj:`None`)
+        encoding (str, optional): The encoding of text files. (default: :obj:`None`)
+    """
+    if isinstance(source, str | PathLike):
+        paths = list_files(source)
+    elif (
+        isinstance(source, list | tuple)
+        and source
+        and all(isinstance(path, str | PathLike) for path in source)
+    ):
+        paths = [file for path in source for file in list_files(path)]
+    else:
+        return _read_memory(source, choose)
+    tables = [_read_file(path, choose, sep, encoding) for path in paths]
+    return tables[0] if len(tables) == 1 else _join(paths, tables)
+
+
+def list_files(path: str | PathLike[str]) -> list[Path]:
+    r"""Returns the files of tables at a path: the file itself, all tables in a folder,
+    or all matches of a glob pattern, sorted by name.
+
+    Args:
+        path (str or os.PathLike): The path or pattern.
+    """
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(file for file in place.iterdir() if _find_suffix(file))
+        if not found:
+            raise ValueError(
+                f"'table' must be a file, or a folder of files that end in one of "
+                f'{", ".join(SUFFIXES)} (got the folder {str(path)!r})'
+            )
+        return found
+    if has_magic(str(path)) and not place.exists():
+        found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207
+        if not found:
+            raise ValueError(
+                f"'table' must match at least one file (got the pattern {str(path)!r})"
+            )
+        return found
+    return [place]
+
+
+def get_suffix(path: Path) -> str:
+    r"""Returns the ending that tells the format of a file, in lower case.
+
+    Args:
+        path (Path): The path of a table.
+    """
+    suffix = _find_suffix(path)
+    if suffix is None:
+        raise ValueError(
+            f'the file of a table must end in one of {", ".join(SUFFIXES)} '
+            f'(got {str(path)!r})'
+        )
+    return suffix
+
+
+def _find_suffix(path: Path) -> str | None:
+    return next((s for s in SUFFIXES if path.name.lower().endswith(s)), None)
+
+
+def _read_memory(source: Any, choose: Choose) -> Table:
+    metadata: dict[bytes, bytes] = {}
+    if isinstance(source, Mapping) or _is_pandas(source):
+        # Columns of pandas one by one, since Arrow refuses mixed ones.
+        items = list(source.items())
+    else:
+        try:
+            if isinstance(source, pa.RecordBatchReader):
+                source = source.read_all()
+            if hasattr(source, '__arrow_c_stream__'):
+                source = pa.table(source)
+            elif hasattr(source, '__dataframe__'):
+                source = from_dataframe(source)
+        except (pa.ArrowException, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"'table' must be readable as Arrow (got {one_line(error)})"
+            ) from error
+        if not isinstance(source, pa.Table):
+            raise ValueError(
+                f"'table' must be a mapping of columns, a data frame or a path "
+                f'(got {shorten(source)})'
+            )
+        items = list(zip(source.column_names, source.columns, strict=True))
+        metadata = source.schema.metadata or {}
+    choice = _check_choice([name for name, _ in items], choose, metadata)
+    chosen = {*choice.labels, *choice.numbers}
+    columns = {name: to_column(name, value) for name, value in items if name in chosen}
+    first = choice.labels[0]
+    size = len(columns[first])
+    for name, column in columns.items():
+        if len(column) != size:
+            raise ValueError(
+                f"'{name}' must be as long as '{first}', that is {size} rows "
+                f'(got {len(column)})'
+            )
+    return Table(columns)
+
+
+def _is_pandas(source: Any) -> bool:
+    return hasattr(source, 'items') and hasattr(source, 'iloc')
+
+
+def _check_choice(
+    names: Sequence[Any], choose: Choose, metadata: Mapping[bytes, bytes] | None = None
+) -> Choice:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"'table' must have distinct column names (got {listed(repeated)} again)"
+        )
+    return choose(names, metadata or {})
+
+
+def _join(paths: list[Path], tables: list[Table]) -> Table:
+    names = list(tables[0].columns)
+    for path, table in zip(paths, tables, strict=True):
+        if set(table.columns) != set(names):
+            raise ValueError(
+                f"'table' must have the same columns in all files (got "
+                f'{listed(names)} in {str(paths[0])!r} and {listed(table.columns)} in '
+                f'{str(path)!r})'
+            )
+    parts = [pa.table({n: table.columns[n] for n in names}) for table in tables]
+    try:
+        joined = pa.concat_tables(parts, promote_options='permissive')
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(
+            f"'table' must have columns of the same types in all files "
+            f'(got {one_line(error)})'
+        ) from error
+    start = np.cumsum([0, *(part.num_rows for part in parts)]).tolist()
+
+    def locate(row: int) -> str:
+        number = bisect_right(start, row) - 1
+        return tables[number].locate(row - start[number])
+
+    return Table(
+        dict(zip(names, joined.columns, strict=True)),
+        locate,
+        all(table.is_text for table in tables),
+        [note for table in tables for note in table.notes],
+    )
+
+
+# Files
+
+
+def _read_file(
+    path: Path, choose: Choose, sep: str | None, encoding: str | None
+) -> Table:
+    suffix = get_suffix(path)
+    if suffix == '.parquet':
+        return _read_parquet(path, choose)
+    notes: list[str] = []
+    text = _read_text(path, encoding, notes)
+    if suffix.startswith(LINES):
+        return _read_lines(path, text, choose, notes)
+    if b'\0' in text:
+        raise ValueError(
+            f"'table' must not hold NUL characters (got one in line "
+            f'{_line_at(text, text.index(0))} of {str(path)!r})'
+        )
+    return _read_csv(path, text, choose, sep, notes)
+
+
+def _read_parquet(path: Path, choose: Choose) -> Table:
+    with path.open('rb') as file:
+        try:
+            source = pyarrow.parquet.ParquetFile(file)
+            schema = source.schema_arrow
+            choice = _check_choice(schema.names, choose, schema.metadata)
+            table = source.read([*choice.labels, *choice.numbers])
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(
+                f"'table' must be a Parquet file (got {str(path)!r}: {one_line(error)})"
+            ) from error
+    return Table(
+        dict(zip(table.column_names, table.columns, strict=True)),
+        lambda row: f'row {row + 1} of {str(path)!r}',
+    )
+
+
+def _read_text(path: Path, encoding: str | None, notes: list[str]) -> bytes:
+    # The text in UTF-8, whatever its encoding.
+    text = path.read_bytes()
+    if path.name.lower().endswith('.gz'):
+        try:
+            text = gzip.decompress(text)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"'table' must be compressed by gzip "
+                f'(got {str(path)!r}: {one_line(error)})'
+            ) from error
+    if encoding is None:
+        encoding = next((MARKS[m] for m in MARKS if text.startswith(m)), 'utf-8')
+        if encoding == 'utf-8' and not _is_utf8(text):
+            encoding = 'cp1252'
+            notes.append(
+                f'{str(path)!r} is not encoded in UTF-8 '
+                f'({_first_bad_byte(text, "utf-8")}) and is read as Windows-1252, '
+                f"which includes Latin-1; choose another by 'encoding'"
+            )
+    if encoding.lower() in ('utf-8', 'utf8') and _is_utf8(text):
+        return text
+    try:
+        return text.decode(encoding).encode()
+    except LookupError:
+        raise ValueError(
+            f"'encoding' must be one that Python knows, such as 'utf-8', 'utf-16' or "
+            f"'latin-1' (got {shorten(encoding)})"
+        ) from None
+    except UnicodeError:
+        raise ValueError(
+            f"'table' must be encoded in {encoding} "
+            f'(got {_first_bad_byte(text, encoding)} of {str(path)!r})'
+        ) from None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _first_bad_byte(text: bytes, encoding: str) -> str:
+    try:
+        text.decode(encoding)
+    except UnicodeDecodeError as error:
+        start = error.start
+        return f'{text[start : start + 1]!r} in line {_line_at(text, start)}'
+    except UnicodeError as error:
+        return one_line(error)
+    return 'no bad byte'
+
+
+def _line_at(text: bytes, place: int) -> int:
+    return len((text[:place] + b'.').splitlines())
+
+
+# CSV
+
+
+def _read_csv(
+    path: Path, text: bytes, choose: Choose, sep: str | None, notes: list[str]
+) -> Table:
+    separator, names, choice = _find_separator(path, text, choose, sep)
+    columns: dict[str, Column] | None = None
+    if _is_plainly_quoted(text, separator):
+        types = {
+            **dict.fromkeys(choice.labels, REPEATED),
+            **dict.fromkeys(choice.numbers, pa.string()),
+        }
+        try:
+            table = pyarrow.csv.read_csv(
+                pa.BufferReader(text),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=separator, newlines_in_values=b'"' in text
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    check_utf8=False,
+                    column_types=types,
+                    include_columns=list(types),
+                    strings_can_be_null=False,
+                ),
+            )
+            columns = dict(zip(table.column_names, table.columns, strict=True))
+        except pa.ArrowInvalid:
+            # Read again below, on one thread, to name the line.
+            pass
+    if columns is None:
+        columns = _read_slowly(path, text, separator, names, choice)
+    locate = partial(_line_of, path, text, separator)
+    return Table(columns, locate, True, notes=notes)
+
+
+def _records(text: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    # Each record with the line that it begins in; a blank line is no record.
+    lines = io.TextIOWrapper(io.BytesIO(text), encoding='utf-8', newline='')
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    line = 1
+    try:
+        for record in reader:
+            if record:
+                yield line, record
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise csv.Error(f'{error} in line {reader.line_num}') from error
+
+
+def _find_separator(
+    path: Path, text: bytes, choose: Choose, sep: str | None
+) -> tuple[str, list[str], Choice]:
+    if sep is not None and (not isinstance(sep, str) or len(sep) != 1):
+        raise ValueError(f"'sep' must be a single character (got {shorten(sep)})")
+    own = SEPARATORS[get_suffix(path).removesuffix('.gz')]
+    candidates = dict.fromkeys((own, *',;\t') if sep is None else sep)
+    headers = {separator: _read_header(text, separator) for separator in candidates}
+    if not any(headers.values()):
+        got = 'a damaged one' if text.strip() else 'none'
+        raise ValueError(
+            f"'table' must be well-formed text with a header line "
+            f'({str(path)!r} has {got})'
+        )
+    # If none fits, the error is that of the separator that splits the header most.
+    order = sorted(headers, key=lambda separator: -len(headers[separator]))
+    errors = []
+    for separator in order:
+        try:
+            names = headers[separator]
+            return separator, names, _check_choice(names, choose)
+        except ValueError as error:  # noqa: PERF203
+            errors.append(error)
+    raise errors[0]
+
+
+def _read_header(text: bytes, separator: str) -> list[str]:
+    try:
+        return next(_records(text, separator), (0, []))[1]
+    except csv.Error:
+        return []
+
+
+def _is_plainly_quoted(text: bytes, separator: str) -> bool:
+    # Whether quotes only enclose fields. Arrow also takes others, in its own way.
+    if b'"' not in text:
+        return True
+    byte = np.frombuffer(text, dtype=np.uint8)
+    quote = np.flatnonzero(byte == ord('"'))
+    edge = np.zeros(256, dtype=np.bool_)
+    edge[list(f'{separator}\r\n"'.encode())] = True
+    before = edge[byte[quote[::2] - 1]] | (quote[::2] == 0)
+    after = edge[byte[np.minimum(quote[1::2] + 1, len(byte) - 1)]]
+    return len(quote) % 2 == 0 and bool(before.all() and after.all())
+
+
+def _read_slowly(
+    path: Path, text: bytes, separator: str, names: list[str], choice: Choice
+) -> dict[str, Column]:
+    rows: list[list[str]] = []
+    try:
+        for line, record in _records(text, separator):
+            if len(record) != len(names):
+                raise ValueError(
+                    f"'table' must have {len(names)} fields in every line, as in its "
+                    f'header (got {len(record)} in line {line} of {str(path)!r})'
+                )
+            rows.append(record)
+    except csv.Error as error:
+        raise ValueError(
+            f"'table' must be well-formed text (got {one_line(error)} of {str(path)!r})"
+        ) from error
+    return {
+        name: pa.chunked_array([[row[names.index(name)] for row in rows[1:]]], 'string')
+        for name in (*choice.labels, *choice.numbers)
+    }
+
+
+def _line_of(path: Path, text: bytes, separator: str, row: int) -> str:
+    # Fields may hold line breaks, so that only another reading can tell.
+    try:
+        for i, (line, _) in enumerate(_records(text, separator)):
+            if i == row + 1:
+                return f'line {line} of {str(path)!r}'
+    except csv.Error:
+        pass
+    return f'row {row + 1} of {str(path)!r}'
+
+
+# JSON lines
+
+
+def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Table:
+    lines = [i for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+
+    def locate(row: int) -> str:
+        return f'line {lines[row]} of {str(path)!r}'
+
+    try:
+        table = _parse_json(text)
+        dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
+        if dates:
+            # Ids that look like dates stay strings.
+            table = _parse_json(text, pa.schema([(n, pa.string()) for n in dates]))
+    except pa.ArrowException as error:
+        row = re.search(r' in row (\d+)$', str(error))
+        place = locate(int(row[1])) if row else repr(str(path))
+        reason = one_line(error).removeprefix('JSON parse error: ')
+        raise ValueError(
+            f"'table' must hold one JSON object per line, with values of one type in "
+            f'each column (got {re.sub(" in row [0-9]+$", "", reason)} in {place})'
+        ) from error
+    choice = _check_choice(table.column_names, choose)
+    columns = {name: table[name] for name in (*choice.labels, *choice.numbers)}
+    return Table(columns, locate, notes=notes)
+
+
+def _parse_json(text: bytes, schema: pa.Schema | None = None) -> pa.Table:
+    return pyarrow.json.read_json(
+        pa.BufferReader(text),
+        # Rows in messages are counted from the beginning of a block.
+        read_options=pyarrow.json.ReadOptions(block_size=min(len(text) + 1, 2**30)),
+        parse_options=pyarrow.json.ParseOptions(explicit_schema=schema),
+    )
+
+
+# Writing #####################################################################
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    r"""Writes a table in the format that the ending of the path tells.
+
+    Args:
+        table (pyarrow.Table): The table.
+        path (Path): A path that ends in one of :obj:`SUFFIXES`.
+    """
+    suffix = get_suffix(path)
+    with replace_file(path) as part:
+        if suffix == '.parquet':
+            pyarrow.parquet.write_table(table, part)
+            return
+        with part.open('wb') as file:
+            if not suffix.endswith('.gz'):
+                _write_text(table, suffix, file)
+                return
+            # Without name and time, equal tables make equal files.
+            with gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as zipped:
+                _write_text(table, suffix, zipped)
+
+
+def _write_text(table: pa.Table, suffix: str, file: Any) -> None:
+    if suffix.startswith(LINES):
+        for record in table.to_pylist():
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b'\n')
+        return
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        odd = [name] if '\0' in name else []
+        if pa.types.is_string(column.type):
+            odd += column.filter(pc.match_substring(column, '\0'))[:1].to_pylist()
+        if odd:
+            raise ValueError(
+                f'{shorten(name)} must not hold NUL characters in a text file '
+                f"(got {shorten(odd[0])}; Parquet and 'to_hif' keep them)"
+            )
+    separator = SEPARATORS[suffix.removesuffix('.gz')]
+    header = io.StringIO()
+    # Python quotes only the line breaks that end its lines.
+    csv.writer(header, delimiter=separator).writerow(table.column_names)
+    file.write(header.getvalue().removesuffix('\r\n').encode() + b'\n')
+    try:
+        body = _format_csv(table, separator, 'none')
+    except pa.ArrowInvalid:
+        # Some value needs quotes, and Arrow quotes all strings or none.
+        body = _format_csv(table, separator, 'needed')
+    file.write(body.getbuffer())
+
+
+def _format_csv(table: pa.Table, separator: str, quoting: str) -> io.BytesIO:
+    out = io.BytesIO()
+    options = pyarrow.csv.WriteOptions(
+        include_header=False, delimiter=separator, quoting_style=quoting
+    )
+    pyarrow.csv.write_csv(table, out, options)
+    return out
