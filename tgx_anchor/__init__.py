@@ -2,10 +2,27 @@
 
 import importlib
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # type checkers and editors do not follow '__getattr__'
+    from tgx_anchor import (
+        benchmark,
+        cli,
+        data,
+        datasets,
+        io,
+        loader,
+        metrics,
+        nn,
+        paper,
+        transforms,
+        utils,
+    )
 
 __version__ = '0.1.0'
 
-_ROOMS = [
+__all__ = [
+    '__version__',
     'benchmark',
     'cli',
     'data',
@@ -19,15 +36,13 @@ _ROOMS = [
     'utils',
 ]
 
-__all__ = ['__version__', *_ROOMS]
-
 
 def __getattr__(name: str) -> ModuleType:
-    # Rooms are imported when they are first used: PyTorch and PyG take seconds.
-    if name in _ROOMS:
+    # Importing PyTorch and PyG takes seconds: a package is imported on first use.
+    if name in __all__:
         return importlib.import_module(f'{__name__}.{name}')
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*globals(), *__all__})

@@ -2,9 +2,9 @@
 with small files in the place of the real ones.
 """
 
-import csv
 import dataclasses
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -27,9 +27,10 @@ import torch_geometric.home
 from torch import Tensor
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import CATALOG, AnchorDataset, anchor_dataset
+from tgx_anchor.datasets import CATALOG, AnchorDataset, anchor_dataset, catalog_table
 from tgx_anchor.datasets.download import RemoteFile
 from tgx_anchor.datasets.location import MIRROR_VARIABLE
+from tgx_anchor.paper import figures
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 
 # Real data #######################################################################
@@ -186,11 +187,10 @@ def test_groups_are_those_of_the_raw_files(real: Real) -> None:
 
 
 @pytest.mark.mirror
-def test_counts_are_those_of_the_paper(real: Real, reference: Path) -> None:
-    path = reference / 'datasets.csv'
-    with path.open(newline='') as file:
-        rows = {row['name']: row for row in csv.DictReader(file)}
-    published = rows[real.dataset.name]
+def test_counts_are_those_of_the_paper(real: Real) -> None:
+    table = figures('datasets')
+    row = table['name'].index(real.dataset.name)
+    published = {name: column[row] for name, column in table.items()}
     counted = columns(real.expected)
     assert counted == {key: published[key] for key in counted}
     assert columns(real.found) == counted
@@ -259,7 +259,7 @@ def test_anchor_in_the_name_or_beside_it(mirror: Path, real_root: Path) -> None:
     assert [repr(dataset) for dataset in both] == [
         "AnchorDataset('coDB', anchor='last')"
     ] * 2
-    assert both[0].roles == ('first', 'middle', 'last')
+    assert both[0].roles == ['first', 'middle', 'last']
     assert repr(AnchorDataset('emER', root=real_root)) == "AnchorDataset('emER')"
     first = data_of(AnchorDataset('coDB_first', root=real_root))
     assert not torch.equal(first.y, data_of(both[0]).y)
@@ -439,7 +439,7 @@ def test_small_lines(small: str, tmp_path: Path) -> None:
     assert sorted(data.node_id.tolist()) == [5, 7, 9]
     assert data.hyperedge_id.tolist() == [0, 1, 2]
     assert data.validate()
-    assert dataset.roles == ('sender', 'receiver')
+    assert dataset.roles == ['sender', 'receiver']
     assert len(dataset) == 1
 
 
@@ -593,16 +593,19 @@ def test_no_mirror_and_no_internet(
         remote(f'{base}/hypergraph_pos.txt', LABELS, url),
     )
     enter(monkeypatch, 'emEU', files=files)
-    monkeypatch.setattr('tgx_anchor.datasets.download.time.sleep', lambda _: None)
+    # Without waiting for another attempt.
+    monkeypatch.setattr('tgx_anchor.datasets.download.time.sleep', pytest.fail)
     with pytest.raises(ConnectionError) as caught:
         AnchorDataset('emEU', root=tmp_path, progress=False)
     message = str(caught.value)
     raw = tmp_path / 'emEU' / 'raw'
     assert len(message.splitlines()) == 1
-    assert message.startswith(f'{base}/hypergraph.txt: download from {url} ')
+    assert message.startswith(
+        f"'{base}/hypergraph.txt' cannot be downloaded from {url}"
+    )
     assert message.endswith(
-        f"; without internet, put the raw files of 'emEU' into '{raw}', or set "
-        f"TGX_ANCHOR_MIRROR to a folder that holds '{base}'"
+        f": put hypergraph.txt, hypergraph_pos.txt into '{raw}', or into '{base}' "
+        'below a folder that the environment variable TGX_ANCHOR_MIRROR names'
     )
     assert files_below(tmp_path) == []
 
@@ -626,7 +629,7 @@ def test_mirror_that_is_no_folder(
 @pytest.mark.parametrize(
     ('labels', 'what'),
     [
-        (LABELS.replace(b'1', b'0', 1), 'sha256 [0-9a-f]{64}, expected sha256'),
+        (LABELS.replace(b'1', b'0', 1), 'sha256 [0-9a-f]{64}, expected [0-9a-f]{64}'),
         (LABELS + b'0\n', 'got 18 bytes, expected 16 bytes'),
         (b'', 'got 0 bytes, expected 16 bytes'),
     ],
@@ -815,7 +818,69 @@ def test_pre_transform_is_noted_for_each_anchor(
     assert 'x' not in data_of(AnchorDataset('coDB_last', root=tmp_path))
 
 
+@pytest.mark.parametrize('keep', [True, False])
+def test_pre_filter(small: str, tmp_path: Path, keep: bool) -> None:
+    write_lines(tmp_path / small / 'raw')
+    seen: list[AnchorData] = []
+
+    def keep_or_not(data: AnchorData) -> bool:
+        # It sees the data before the transform.
+        assert 'x' not in data
+        seen.append(data)
+        return keep
+
+    def load() -> AnchorDataset:
+        return AnchorDataset(
+            small, root=tmp_path, pre_transform=Count(), pre_filter=keep_or_not
+        )
+
+    if keep:
+        assert data_of(load()).x.tolist() == [[1.0]] * 3
+        load()
+    else:
+        with pytest.raises(ValueError, match=r"^'pre_filter' must keep the only data"):
+            load()
+        assert not any(name.endswith('data.pt') for name in files_below(tmp_path))
+    assert len(seen) == 1
+
+
 # Failures ########################################################################
+
+
+@pytest.mark.parametrize('content', ['cut', 'empty', 'text', 'other tensor'])
+def test_broken_processed_file(small: str, tmp_path: Path, content: str) -> None:
+    write_lines(tmp_path / small / 'raw')
+    dataset = AnchorDataset(small, root=tmp_path)
+    path = Path(dataset.processed_paths[0])
+    if content == 'other tensor':
+        torch.save(torch.ones(2), path)
+    else:
+        whole = path.read_bytes()
+        pieces = {'cut': whole[: len(whole) // 2], 'empty': b'', 'text': b'no data'}
+        path.write_bytes(pieces[content])
+    with pytest.raises(ValueError, match='cannot be read') as caught:
+        AnchorDataset(small, root=tmp_path)
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    assert message.startswith(f"'{path}' cannot be read (")
+    assert 'pass force_reload=True' in message
+    again = AnchorDataset(small, root=tmp_path, force_reload=True)
+    assert groups_of(data_of(again)) == SMALL
+
+
+def test_docstring_shows_the_catalogue() -> None:
+    header = ['Name', '#nodes', '#hyperedges', '#distinct', 'sizes', 'mean size']
+    rows = [[row[0], *row[4:]] for row in catalog_table()[1:]]
+    lines = [
+        f'{"* -" if i == 0 else "  -"} {cell}'
+        for row in [header, *rows]
+        for i, cell in enumerate(row)
+    ]
+    table = textwrap.indent('\n'.join(lines), '    ')
+    found = inspect.getdoc(AnchorDataset) or ''
+    assert found.endswith(
+        f'**STATS:**\n\n.. list-table::\n    :header-rows: 1\n\n{table}'
+    ), table
 
 
 def test_counts_that_differ(
@@ -835,7 +900,9 @@ def test_counts_that_differ(
     enter(monkeypatch, small, checked=False)
     with pytest.warns(UserWarning, match='published') as warned:
         dataset = AnchorDataset(small, root=tmp_path)
-    assert [str(w.message) for w in warned] == [f'{message}; the paper leaves open how']
+    assert [str(w.message) for w in warned] == [
+        f'{message}; its raw files were not at hand when their reader was written'
+    ]
     assert groups_of(data_of(dataset)) == SMALL | {
         3: {5: Member(True, 0), 1: Member(False, 1)}
     }
@@ -919,7 +986,7 @@ def test_failure_in_the_middle_of_processing(
         (
             ('coDB',),
             r"^'anchor' of 'coDB' must be one of 'first', 'last', 'first_second' "
-            r'\(got None\)$',
+            r'\(none was passed\)$',
         ),
         (
             ('coDB', None, 'sender'),
@@ -1041,7 +1108,7 @@ def test_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str) -
     dataset = AnchorDataset('qaMA', root=tmp_path)
     assert groups_of(data_of(dataset)) == ANSWERED
     assert sorted(data_of(dataset).node_id) == ['ann', 'bob', 'eve']
-    assert dataset.roles == ('setter', 'answers', 'accepted')
+    assert dataset.roles == ['setter', 'answers', 'accepted']
     assert files_below(tmp_path / 'qaMA' / 'raw') == raw
     assert len(web.calls) == 1
     AnchorDataset('qaMA', root=tmp_path, force_reload=True)
@@ -1061,8 +1128,8 @@ def test_archives_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ('members', 'got'),
     [
-        ({'a/incidence.csv': '', 'roles.csv': ''}, 'incidence.csv, roles.csv'),
-        ({'data.txt': 'x'}, 'data.txt'),
+        ({'a/incidence.csv': '', 'roles.csv': ''}, "'incidence.csv', 'roles.csv'"),
+        ({'data.txt': 'x'}, "'data.txt'"),
         ({}, 'none'),
     ],
 )
@@ -1079,7 +1146,7 @@ def test_archive_with_neither(
         AnchorDataset('qaMA', root=tmp_path)
     assert str(caught.value) == (
         "'overflow-math.zip' must hold incidence.csv, roles.csv, edges.csv or a file "
-        f"'*hypergraph_annotated.json' (got {got})"
+        f"'*hypergraph_annotated.json' (its files: {got})"
     )
     # Nothing stays in the way of another attempt.
     assert files_below(tmp_path) == []
@@ -1091,7 +1158,7 @@ def test_archive_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     enter(monkeypatch, 'qaMA', **ANSWER_COUNTS)
     web = Web({'overflow-math.zip': pack(question_tables())[:-30]})
     monkeypatch.setattr(anchor_dataset, 'download_file', web)
-    with pytest.raises(ValueError, match='expected an intact ZIP or TAR') as caught:
+    with pytest.raises(ValueError, match='must be an intact ZIP file') as caught:
         AnchorDataset('qaMA', root=tmp_path)
     assert len(str(caught.value).splitlines()) == 1
     assert files_below(tmp_path) == []

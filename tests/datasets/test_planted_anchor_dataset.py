@@ -291,7 +291,7 @@ def test_transform_and_names() -> None:
     dataset = PlantedAnchorDataset(30, 40, seed=7, transform=double)
     data: Any = dataset[0]
     assert torch.equal(data.x, data.node_strength[:, None] * 2)
-    assert dataset.roles == ('anchor', 'member')
+    assert dataset.roles == ['anchor', 'member']
     assert repr(dataset) == (
         'PlantedAnchorDataset(num_nodes=30, num_hyperedges=40, seed=7)'
     )

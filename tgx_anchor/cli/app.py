@@ -1,13 +1,16 @@
-"""The commands of :obj:`tgx-anchor`, put together."""
+"""Puts the commands of :obj:`tgx-anchor` together."""
 
 import sys
 
+# Commands need it, and a missing package is reported before any work is done.
+import rich  # noqa: F401
 import typer
 
 from tgx_anchor import __version__
 from tgx_anchor.cli.benchmark import benchmark
 from tgx_anchor.cli.datasets import datasets
 from tgx_anchor.cli.demo import demo
+from tgx_anchor.cli.threads import set_wait_policy
 
 app = typer.Typer(
     name='tgx-anchor',
@@ -38,10 +41,10 @@ def run(arguments: list[str]) -> int:
     Args:
         arguments (list[str]): The words after the name of the program.
     """
+    set_wait_policy()
     try:
         code = app(arguments, standalone_mode=False)
     except typer.Abort:
-        sys.stderr.write('tgx-anchor: stopped\n')
         return 130
     except typer.Exit as done:
         return int(done.exit_code)

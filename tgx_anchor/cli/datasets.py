@@ -1,11 +1,6 @@
-"""What datasets there are, and where they can be had from."""
+"""Lists the datasets and the place each can be loaded from."""
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from tgx_anchor.datasets import CATALOG, catalog_table, dataset_status
 
 
 def datasets(
@@ -13,14 +8,20 @@ def datasets(
         False, '--markdown', help='Print the table of the README instead.'
     ),
 ) -> None:
-    """List the thirteen datasets, and where each can be had from.
+    """List the thirteen datasets and the place each can be loaded from.
 
-    A dataset is present in the cache folder, in the mirror that TGX_ANCHOR_MIRROR
-    points at, downloadable, or on a shared drive, which may refuse: put its files
-    into a mirror then.
+    The status of a dataset is 'present' (in the cache folder), 'in mirror' (in the
+    folder that TGX_ANCHOR_MIRROR names), 'downloadable', or 'shared drive': such a
+    drive may refuse the download, and the files must then be put into a mirror.
 
     Example: TGX_ANCHOR_MIRROR=/data/mirror tgx-anchor datasets
     """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from tgx_anchor.datasets import CATALOG, catalog_table, dataset_status
+
     header, *rows = catalog_table()
     if markdown:
         for row in (header, ['---'] * len(header), *rows):
@@ -28,8 +29,8 @@ def datasets(
         return
     table = Table(
         title='Datasets',
-        caption="co* take anchor='first', 'last' or 'first_second'; what is on a "
-        'shared drive may need a mirror',
+        caption="co* take anchor='first', 'last' or 'first_second'; a shared drive may "
+        'refuse the download, which then needs a mirror',
         box=box.SIMPLE_HEAD,
         padding=0,
         pad_edge=False,

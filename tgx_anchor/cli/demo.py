@@ -1,30 +1,11 @@
-"""The main job on embedded data, from nothing to a table."""
+"""Finds anchors in synthetic groups with several methods."""
 
 import time
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from tgx_anchor.datasets import PlantedAnchorDataset
-from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import (
-    HAT,
-    HGNN,
-    HNHN,
-    AnchorModel,
-    AnchorPredictor,
-    AnchorRadar,
-    DegreeHeuristic,
-    RandomHeuristic,
-)
-from tgx_anchor.transforms import (
-    AddRandomWalkEmbedding,
-    AddTopologicalFeatures,
-    RandomHyperedgeSplit,
-)
+from tgx_anchor.cli.threads import set_threads
 
 # How the baselines are trained: in seconds, not to their best.
 _BASELINE: dict[str, Any] = {
@@ -36,15 +17,43 @@ _BASELINE: dict[str, Any] = {
 
 
 def demo(
-    num_nodes: int = typer.Option(1000, help='How many people to plant.'),
-    num_hyperedges: int = typer.Option(10000, help='How many groups they form.'),
-    train: float = typer.Option(0.075, help='The share of groups with a known anchor.'),
+    num_nodes: int = typer.Option(1000, min=1, help='How many people to plant.'),
+    num_hyperedges: int = typer.Option(10000, min=1, help='How many groups they form.'),
+    train: float = typer.Option(
+        0.075, min=0, max=1, help='The share of distinct groups with a known anchor.'
+    ),
     seed: int = typer.Option(0, min=0, help='Decides all random draws.'),
+    threads: int | None = typer.Option(
+        None, min=1, help='Threads of PyTorch.', show_default='OMP_NUM_THREADS or 1'
+    ),
 ) -> None:
     """Plant groups with known anchors, hide most of them, and find them again.
 
     Example: tgx-anchor demo --num-hyperedges 20000 --seed 1
     """
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+
+    from tgx_anchor.datasets import PlantedAnchorDataset
+    from tgx_anchor.metrics import AnchorEvaluator
+    from tgx_anchor.nn import (
+        HAT,
+        HGNN,
+        HNHN,
+        AnchorModel,
+        AnchorPredictor,
+        AnchorRadar,
+        DegreeHeuristic,
+        RandomHeuristic,
+    )
+    from tgx_anchor.transforms import (
+        AddRandomWalkEmbedding,
+        AddTopologicalFeatures,
+        RandomHyperedgeSplit,
+    )
+
+    set_threads(threads)
     console = Console()
     models: dict[str, AnchorModel] = {
         'RandomHeuristic': RandomHeuristic(seed),

@@ -1,5 +1,6 @@
-"""One row per dataset: what the class, the README, the command line and the tests
-know of it.
+"""Lists all datasets: files, roles, published sizes, licence and citation.
+
+The class, the README, the command line and the tests read this one list.
 """
 
 from dataclasses import dataclass, field
@@ -30,17 +31,18 @@ _UNSTATED = 'see the published page'
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    r"""All that is known of a dataset before its files are read.
+    r"""Describes a dataset: its files, its roles and its published sizes.
 
     Args:
         name (str): The short name in the paper.
         source (str): The name of the raw dataset.
-        domain (str): What the groups are.
+        domain (str): The kind of the groups, *e.g.*, :obj:`"e-mail"`.
         roles (tuple[str]): The names of the roles, in the order of their numbers.
         anchors (dict[str, str]): For each choice of :obj:`anchor`, the role of the
             anchors. The choice :obj:`'first_second'` stands for the first two members
             of the raw line.
-        layout (str): How the raw files are laid out.
+        layout (str): The format of the raw files, :obj:`"lines"` or
+            :obj:`"annotated"`.
         files (tuple[RemoteFile]): The raw files, or the archive that holds them.
         num_nodes (int): The published number of nodes.
         num_hyperedges (int): The published number of hyperedges.
@@ -48,15 +50,15 @@ class CatalogEntry:
         min_size (int): The published smallest size.
         max_size (int): The published largest size.
         mean_size (float): The published mean size, to two digits.
-        keep (str): Which raw groups count: :obj:`"all"`, those without a
-            :obj:`"distinct"` member listed twice, or the :obj:`"anchored"` ones,
-            with exactly one anchor.
+        keep (str): The raw groups to keep: :obj:`"all"`, those whose members are all
+            :obj:`"distinct"`, or the :obj:`"anchored"` ones, with exactly one anchor.
         licence (str): The licence of the raw files.
         citation (str): The publication that the raw files come from.
-        page (str, optional): Where a person would look. (default: :obj:`None`)
-        checked (bool, optional): Whether our reading of the raw files was seen to give
-            the published counts, or is at least settled by their checksums.
-            (default: :obj:`True`)
+        page (str, optional): The page that describes the raw files.
+            (default: :obj:`None`)
+        checked (bool, optional): Whether the raw files must give the published counts.
+            If :obj:`False`, other counts only cause a warning, as these files were not
+            at hand when their reader was written. (default: :obj:`True`)
     """
 
     name: str
@@ -448,8 +450,12 @@ CATALOG = {entry.name: entry for entry in _ENTRIES}
 
 
 def resolve_setting(name: str, anchor: str | None) -> tuple[CatalogEntry, str]:
-    r"""The row of the catalogue and the kind of anchor that the arguments of
-    :class:`AnchorDataset` ask for.
+    r"""Looks up a dataset and its kind of anchor by the arguments of
+    :class:`AnchorDataset`.
+
+    Args:
+        name (str): The name, as :obj:`"emEU"`, :obj:`"coDB"` or :obj:`"coDB_last"`.
+        anchor (str, optional): The kind of anchor, if it is not part of the name.
     """
     base, mark, kind = name.partition('_')
     if base in CATALOG and mark and anchor is None:
@@ -461,15 +467,14 @@ def resolve_setting(name: str, anchor: str | None) -> tuple[CatalogEntry, str]:
         anchor = next(iter(entry.anchors))
     if anchor not in entry.anchors:
         choices = ', '.join(map(repr, entry.anchors))
-        raise ValueError(
-            f"'anchor' of {name!r} must be one of {choices} (got {anchor!r})"
-        )
+        found = '(none was passed)' if anchor is None else f'(got {anchor!r})'
+        raise ValueError(f"'anchor' of {name!r} must be one of {choices} {found}")
     return entry, anchor
 
 
 def catalog_table() -> list[list[str]]:
-    r"""The catalogue as words, a header first: the table of the README and of
-    :obj:`tgx-anchor datasets`.
+    r"""Returns the catalogue as rows of text, the header first, as printed in the
+    README and by :obj:`tgx-anchor datasets`.
     """
     header = ['name', 'source', 'domain', 'anchor', 'nodes', 'groups', 'distinct']
     rows = [

@@ -1,7 +1,7 @@
-"""Where the raw files of a dataset are, or could be had."""
+"""Finds the raw files of a dataset: in its folder, in a mirror, or on the web."""
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from torch_geometric import get_home_dir
 
@@ -14,8 +14,8 @@ JSON_NAME = 'hypergraph_annotated.json'
 
 
 def raw_names(entry: CatalogEntry, folder: Path) -> list[str]:
-    r"""The names of the raw files of a dataset. An annotated hypergraph has the one
-    JSON file if that is in :obj:`folder`, else the three tables.
+    r"""Returns the names of the raw files of a dataset. An annotated hypergraph has
+    one JSON file if that is in :obj:`folder`, and three tables otherwise.
     """
     if entry.layout == 'lines':
         return LINE_NAMES
@@ -23,14 +23,14 @@ def raw_names(entry: CatalogEntry, folder: Path) -> list[str]:
 
 
 def dataset_root(root: str | Path | None = None) -> Path:
-    r"""The folder below which all datasets are kept."""
+    r"""Returns the folder that holds one folder per dataset."""
     if root is None:
         return Path(get_home_dir()) / 'tgx_anchor'
     return Path(root).expanduser()
 
 
 def mirrored_files(entry: CatalogEntry) -> list[Path]:
-    r"""The raw files of a dataset in the mirror, or none if it lacks any of them."""
+    r"""Lists the raw files of a dataset in the mirror: all of them, or none."""
     if MIRROR_VARIABLE not in os.environ:
         return []
     mirror = Path(os.environ[MIRROR_VARIABLE])
@@ -45,9 +45,9 @@ def mirrored_files(entry: CatalogEntry) -> list[Path]:
 
 
 def dataset_status(entry: CatalogEntry, root: str | Path | None = None) -> str:
-    r"""Where the dataset can be had from: :obj:`"present"`, :obj:`"in mirror"`,
-    :obj:`"downloadable"`, or :obj:`"shared drive"` if the published address is one,
-    which may refuse and has no checksums, so that a mirror may be needed.
+    r"""Returns the nearest place of the raw files: :obj:`"present"`,
+    :obj:`"in mirror"`, :obj:`"downloadable"`, or :obj:`"shared drive"` if they are
+    published on such a drive, which may refuse the download and has no checksums.
     """
     folder = dataset_root(root) / entry.name / 'raw'
     if all((folder / name).exists() for name in raw_names(entry, folder)):
@@ -57,6 +57,6 @@ def dataset_status(entry: CatalogEntry, root: str | Path | None = None) -> str:
     return 'shared drive' if entry.is_archive else 'downloadable'
 
 
-def canonical_name(path: Path) -> str:
-    r"""The name of a raw file in :obj:`raw_dir`, whatever it was called before."""
+def canonical_name(path: PurePath) -> str:
+    r"""Returns the name that a published or mirrored file gets in :obj:`raw_dir`."""
     return JSON_NAME if path.name.endswith(JSON_NAME) else path.name

@@ -1,4 +1,4 @@
-"""Synthetic group interactions, in which the strengths of the anchors are known."""
+"""Generates synthetic group interactions with known anchor strengths."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +12,11 @@ from tgx_anchor.data import AnchorData
 
 # The share of groups with a single member, as in the co-authorship datasets.
 _SINGLETONS = 0.1
-# The tail exponent of how active people are: some are in very many groups.
+# The tail exponent of activity: few people are in very many groups.
 _ACTIVITY_TAIL = 1.5
-# How far, in people, a group reaches along the line on which people live.
+# The reach of a group along the line on which people live, in people.
 _REACH = 25.0
-_ROLES = ('anchor', 'member')
+_ROLES = ['anchor', 'member']
 
 
 class PlantedAnchorDataset(InMemoryDataset):
@@ -30,12 +30,12 @@ class PlantedAnchorDataset(InMemoryDataset):
         s_v = \beta \left( \rho \, z(\log a_v) + \sqrt{1 - \rho^2} \, \epsilon_v
         \right), \qquad \epsilon_v \sim \mathcal{N}(0, 1),
 
-    where :math:`z` standardises. Groups are drawn among people who live close to each
-    other, the active ones more often and more widely; some groups have one member,
-    some come back several times. In each group :math:`e` there is a local competition
+    where :math:`z` standardises. People live on a line, and groups are drawn among
+    neighbours; active people are drawn more often and reach further. Some groups have
+    one member, some occur several times. In each group :math:`e`, the members compete
     for the anchor, :math:`P(v \mid e) = \exp(s_v) / \sum_{u \in e} \exp(s_u)`.
-    So degrees tell something of the anchors, but not all (Observation 1), and anchors
-    tend to be the same people (Observation 2).
+    So the degree hints at the anchor, but does not decide it (Observation 1), and the
+    anchors of different groups tend to be the same people (Observation 2).
 
     The data holds :obj:`y`, :obj:`role` and the planted :obj:`node_strength`.
 
@@ -46,16 +46,15 @@ class PlantedAnchorDataset(InMemoryDataset):
     Args:
         num_nodes (int, optional): The number of people. (default: :obj:`1000`)
         num_hyperedges (int, optional): The number of groups. (default: :obj:`10000`)
-        mean_size (float, optional): The mean size of a group; the result is a little
-            smaller, since members who are drawn twice count once.
-            (default: :obj:`3.0`)
+        mean_size (float, optional): The mean size of a group before repeated members
+            are merged, which makes it a little smaller. (default: :obj:`3.0`)
         repeat (float, optional): The share of groups that are copies of another one,
             with an anchor of their own. (default: :obj:`0.2`)
         correlation (float, optional): The correlation :math:`\rho` of strength with
             activity. (default: :obj:`0.25`)
         scale (float, optional): The standard deviation :math:`\beta` of the strengths;
             zero makes all anchors random. (default: :obj:`2.5`)
-        seed (int, optional): Decides everything. (default: :obj:`0`)
+        seed (int, optional): The seed of all random draws. (default: :obj:`0`)
         transform (callable, optional): A function that takes the data on every
             access and returns a transformed version. (default: :obj:`None`)
     """
@@ -109,9 +108,9 @@ class PlantedAnchorDataset(InMemoryDataset):
         self.data, self.slices = self.collate([data])
 
     @property
-    def roles(self) -> tuple[str, ...]:
+    def roles(self) -> list[str]:
         r"""The names of the roles, in the order of their numbers."""
-        return _ROLES
+        return list(_ROLES)
 
     def __repr__(self) -> str:
         data: Any = self.get(0)
@@ -149,7 +148,7 @@ def _draw_groups(
     share = activity / activity.sum()
     seats += rng.multinomial(max(num_seats - num_nodes, 0), share)
     node = np.repeat(np.arange(num_nodes), seats)
-    # Groups are runs of seats along a line; who has many seats also travels far.
+    # Groups are runs of seats along a line; people with many seats also reach far.
     reach = _REACH * np.sqrt(1 + seats)
     order = np.argsort(node + reach[node] * rng.standard_cauchy(node.size))
     hyperedge = np.repeat(np.arange(num_groups), size)

@@ -1,0 +1,3 @@
+from tests.cli.command import run
+
+__all__ = ['run']

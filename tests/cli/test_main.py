@@ -1,0 +1,113 @@
+"""The program as a process of its own: exit codes, and what it imports."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.command import Run
+from tgx_anchor.cli import app
+
+# Runs the program, and writes which of the slow packages it has imported.
+PROBE = """
+import atexit, sys
+slow = ('torch', 'torch_geometric', 'numpy', 'scipy', 'requests', 'pyarrow')
+atexit.register(lambda: print('IMPORTED', *(set(slow) & set(sys.modules))))
+from tgx_anchor.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ('words', 'code'),
+    [
+        (['--help'], 0),
+        (['--version'], 0),
+        (['demo', '--help'], 0),
+        (['datasets', '--help'], 0),
+        (['benchmark', '--help'], 0),
+        ([], 2),
+        (['--bogus'], 2),
+        (['bogus'], 2),
+        (['demo', '--num-nodes', 'many'], 2),
+        (['demo', '--num-nodes', '0'], 2),
+        (['benchmark', '--bogus'], 2),
+    ],
+)
+def test_answers_without_slow_imports(words: list[str], code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', PROBE, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-1] == 'IMPORTED'
+    assert 'Traceback' not in done.stderr
+
+
+def test_runs_as_a_module() -> None:
+    command = [sys.executable, '-m', 'tgx_anchor']
+    done = subprocess.run([*command, 'bogus'], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b'tgx-anchor: No such command')
+
+
+@pytest.mark.parametrize('package', ['typer', 'rich'])
+def test_missing_extra_names_the_command_that_installs_it(package: str) -> None:
+    code = (
+        f'import sys; sys.modules[{package!r}] = None; '
+        f'sys.argv = ["tgx-anchor", "demo"]; '
+        f'from tgx_anchor.cli import main; main()'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"tgx-anchor: {package} is missing: pip install 'tgx_anchor[cli]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ('error', 'code', 'message'),
+    [
+        (KeyboardInterrupt(), 130, 'tgx-anchor: stopped\n'),
+        (ValueError("'x' must be\n1"), 2, "tgx-anchor: 'x' must be 1\n"),
+        (ConnectionError('no internet'), 2, 'tgx-anchor: no internet\n'),
+    ],
+)
+def test_errors_are_one_line(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    message: str,
+) -> None:
+    def fail(_: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(app, 'run', fail)
+    assert run('demo') == (code, '', message)
+
+
+def test_other_errors_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: list[str]) -> int:
+        raise RuntimeError('a defect')
+
+    monkeypatch.setattr(app, 'run', fail)
+    with pytest.raises(RuntimeError, match='a defect'):
+        run('demo')
+
+
+def test_closed_output_is_no_error() -> None:
+    code = (
+        'import os, sys; sys.argv = ["tgx-anchor", "--help"]; '
+        'read, write = os.pipe(); os.close(read); os.dup2(write, 1); '
+        'from tgx_anchor.cli import main; main()'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], stderr=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == b''
