@@ -15,8 +15,10 @@ _ROOMS = [
     'metrics',
     'nn',
     'paper',
+    'report',
     'transforms',
     'utils',
+    'visualize',
 ]
 
 __all__ = ['__version__', *_ROOMS]
