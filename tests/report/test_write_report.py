@@ -232,8 +232,10 @@ def test_strongest_anchors(page: Browser, content: ReportContent) -> None:
     ]
     page.click('#strongest tbody tr:nth-child(2) button')
     assert page.evaluate('document.getElementById("search").value') == (
-        f'Person {best[1]}'
+        f'"Person {best[1]}"'
     )
+    groups = content.person_groups[best[1]]
+    assert page.text('#status') == f'{groups} of 600 groups'
     assert page.messages == []
 
 
@@ -277,7 +279,9 @@ def test_doubts(page: Browser, content: ReportContent) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize('text', ['mail-7', 'PERSON 11', 'nobody', ' Person 3 '])
+@pytest.mark.parametrize(
+    'text', ['mail-7', 'PERSON 11', 'nobody', ' Person 3 ', '"person 1"']
+)
 def test_search(page: Browser, content: ReportContent, text: str) -> None:
     page.write('#search', text)
     word = text.strip().lower()
@@ -287,6 +291,8 @@ def test_search(page: Browser, content: ReportContent, text: str) -> None:
             content.member_ptr[e] : content.member_ptr[e + 1]
         ]
         names = [content.group_id[e], *(content.person_id[v] for v in members)]
+        if word.startswith('"'):
+            return word.strip('"') in [name.lower() for name in names]
         return any(word in name.lower() for name in names)
 
     wanted = expected(content, keep)

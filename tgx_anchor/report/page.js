@@ -367,9 +367,11 @@
     const high = numberOf('probability-high');
     const smallest = numberOf('size-low');
     const largest = numberOf('size-high');
-    const found = text && Uint8Array.from(personSearch, (name) => name.includes(text));
+    const exact = text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : null;
+    const hits = (name) => (exact === null ? name.includes(text) : name === exact);
+    const found = text && Uint8Array.from(personSearch, hits);
     const matches = (e) => {
-      if (groupSearch[e].includes(text)) return true;
+      if (hits(groupSearch[e])) return true;
       for (let i = ptr[e]; i < ptr[e + 1]; i++) if (found[person[i]]) return true;
       return false;
     };
@@ -496,7 +498,7 @@
   function searchFor(text) {
     byId('detail').close();
     byId('filters').reset();
-    byId('search').value = text;
+    byId('search').value = `"${text}"`;
     filterGroups();
     showTable();
     byId('groups').scrollIntoView();
