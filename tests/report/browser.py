@@ -180,10 +180,10 @@ class Browser:
             mobile=width < 600,
         )
 
-    def prefer(self, dark: bool) -> None:
+    def prefer(self, dark: bool, media: str = '') -> None:
         scheme = 'dark' if dark else 'light'
         feature = {'name': 'prefers-color-scheme', 'value': scheme}
-        self._call('Emulation.setEmulatedMedia', features=[feature])
+        self._call('Emulation.setEmulatedMedia', media=media, features=[feature])
 
     def evaluate(self, expression: str) -> Any:
         out = self._call(

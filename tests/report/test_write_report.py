@@ -287,10 +287,8 @@ def test_search(page: Browser, content: ReportContent, text: str) -> None:
     word = text.strip().lower()
 
     def keep(e: int) -> bool:
-        members = content.member_person[
-            content.member_ptr[e] : content.member_ptr[e + 1]
-        ]
-        names = [content.group_id[e], *(content.person_id[v] for v in members)]
+        people = (content.person_id[person] for person in members(content, e))
+        names = [content.group_id[e], *people]
         if word.startswith('"'):
             return word.strip('"') in [name.lower() for name in names]
         return any(word in name.lower() for name in names)
@@ -383,6 +381,10 @@ def test_pages(page: Browser) -> None:
     assert page.text('#pages') == '12'
 
 
+def members(content: ReportContent, e: int) -> list[int]:
+    return [int(content.member_person[place]) for place in members_of(content, e)]
+
+
 def members_of(content: ReportContent, e: int) -> list[int]:
     places = np.arange(content.member_ptr[e], content.member_ptr[e + 1])
     order = np.argsort(-content.member_score[places], kind='stable')
@@ -467,6 +469,19 @@ def test_keyboard(page: Browser) -> None:
     assert page.evaluate(FOCUS) == '1'
     page.press('Tab')
     assert page.evaluate('document.activeElement.id') == 'page'
+
+
+@pytest.mark.browser
+def test_members_lead_to_their_groups(page: Browser, content: ReportContent) -> None:
+    page.click(f'{ROWS}:nth-child(3)')
+    person = content.member_person[members_of(content, 2)[0]]
+    page.click('#members tbody tr:nth-child(1) button')
+    assert not page.evaluate('document.getElementById("detail").open')
+    assert page.evaluate('document.activeElement.id') == 'search'
+    page.evaluate('new Promise((done) => setTimeout(done, 50))')
+    wanted = expected(content, lambda e: person in members(content, e))
+    assert all_groups(page) == wanted
+    assert page.messages == []
 
 
 @pytest.mark.browser
@@ -566,6 +581,24 @@ def test_print(page: Browser, tmp_path: Path) -> None:
     # Each page of the table has its headings.
     for leaf in leaves:
         assert ('Group Anchor' in leaf) == ('predicted mail-' in leaf)
+
+
+@pytest.mark.browser
+def test_print_is_light_and_whole(browser: Browser, path: Path) -> None:
+    browser.open(path)
+    whole = browser.pdf()
+    browser.open(path, dark=True, fragment='#group-3')
+    assert browser.pdf().count(b'/Type /Page\n') == whole.count(b'/Type /Page\n') > 3
+    browser.click('#detail-close')
+    for _ in range(2):
+        browser.prefer(dark=True, media='print')
+        assert browser.evaluate(BACKGROUND) == 'rgb(255, 255, 255)'
+        assert browser.evaluate('getComputedStyle(document.body).color') == (
+            'rgb(31, 39, 51)'
+        )
+        browser.prefer(dark=False)
+        browser.click('#theme')
+        assert browser.evaluate(BACKGROUND) != 'rgb(255, 255, 255)'
 
 
 @pytest.mark.browser

@@ -82,7 +82,7 @@
   const count = (value) => value.toLocaleString('en-US');
   const plural = (value, word) => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
   const percent = (value) => `${(100 * value).toFixed(1)}\u00a0%`;
-  const decimal = (value) => (Number.isNaN(value) ? '–' : value.toFixed(3));
+  const decimal = (value, digits = 3) => (Number.isNaN(value) ? '–' : value.toFixed(digits));
 
   // Isolated, so that a right-to-left name does not turn its neighbours around.
   const label = (text) => el('bdi', { title: text }, text.trim() ? text : '(no name)');
@@ -156,7 +156,7 @@
         el('td', {}, personButton(i)),
         el('td', { class: 'bar-cell' }, bar((value[i] - low) / (high - low), true)),
         el('td', { class: 'number' },
-          strength ? strength[i].toFixed(2) : percent(personAnchored[i] / personGroups[i])),
+          strength ? decimal(strength[i], 2) : percent(personAnchored[i] / personGroups[i])),
         el('td', { class: 'number' }, count(personGroups[i])),
         el('td', { class: 'number' }, count(personAnchored[i])))));
   }
@@ -189,10 +189,12 @@
 
   const CHART = { width: 360, height: 250, left: 46, right: 12, top: 10, bottom: 42 };
 
-  function ticks(low, high) {
+  // Counts have whole numbers on their axis.
+  function ticks(low, high, isCount) {
     const rough = (high - low) / 5;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+    const round = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+    const step = isCount ? Math.max(round, 1) : round;
     const values = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
       values.push(Number((i * step).toPrecision(12)));
@@ -200,17 +202,20 @@
     return values;
   }
 
+  const tickText = (value) =>
+    (value !== 0 && Math.abs(value) < 1e-3 ? value.toPrecision(2) : count(value));
+
   function chart(name, description, xLabel, yLabel, xRange, yRange, xTicks) {
     const { width, height, left, right, top, bottom } = CHART;
     const x = (value) => left + (value - xRange[0]) / (xRange[1] - xRange[0]) * (width - left - right);
     const y = (value) => height - bottom - (value - yRange[0]) / (yRange[1] - yRange[0]) * (height - top - bottom);
     const root = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${name}. ${description}` });
-    for (const value of ticks(...yRange)) {
+    for (const value of ticks(...yRange, yLabel === 'People')) {
       root.append(
         svg('line', { class: 'grid', x1: left, x2: width - right, y1: y(value), y2: y(value) }),
-        svg('text', { x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, count(value)));
+        svg('text', { x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, tickText(value)));
     }
-    const names = xTicks || ticks(...xRange).map((value) => [value, count(value)]);
+    const names = xTicks || ticks(...xRange).map((value) => [value, tickText(value)]);
     for (const [value, text] of names) {
       root.append(svg('text', { x: x(value), y: height - bottom + 17, 'text-anchor': 'middle' }, text));
     }
@@ -392,9 +397,15 @@
   const numPages = () => Math.max(1, Math.ceil(selected.length / state.rows));
 
   function rowOf(group, place) {
-    const row = el('tr', { tabindex: place === state.focus ? 0 : -1, 'data-group': group },
-      ...COLUMNS.map((item) => el('td', { role: 'gridcell', class: item.number ? `${item.class} number` : item.class }, ...item.cell(group))));
-    return row;
+    const attributes = {
+      tabindex: place === state.focus ? 0 : -1,
+      'data-group': group,
+      'aria-rowindex': state.page * state.rows + place + 2,
+    };
+    return el('tr', attributes, ...COLUMNS.map((item) => {
+      const className = item.number ? `${item.class} number` : item.class;
+      return el('td', { role: 'gridcell', class: className }, ...item.cell(group));
+    }));
   }
 
   function showTable() {
@@ -536,7 +547,7 @@
         isAnchor[i] ? el('span', { class: 'tag' }, known[group] ? 'known anchor' : 'anchor') : null),
       el('td', { class: 'bar-cell' }, bar(score[i], isAnchor[i])),
       el('td', { class: 'number' }, decimal(score[i])),
-      strength ? el('td', { class: 'number strength-cell' }, strength[person[i]].toFixed(2)) : null,
+      strength ? el('td', { class: 'number strength-cell' }, decimal(strength[person[i]], 2)) : null,
       el('td', { class: 'number' }, count(personGroups[person[i]]))));
     const head = [
       el('th', { scope: 'col' }, 'Member'),

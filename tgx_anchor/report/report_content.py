@@ -1,5 +1,6 @@
 """Content of the report page, as plain columns."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,7 +90,7 @@ class LabelDoubt:
     label_probability: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReportContent:
     r"""Everything that the page of :func:`~tgx_anchor.report.write_report` shows.
 
@@ -294,7 +295,8 @@ class ReportContent:
             - **held_out:** :math:`(M)`
         """
         data.validate()
-        proba = model.predict_proba(data).detach().double()
+        proba = model.predict_proba(data).detach().double().cpu()
+        data = copy.copy(data).cpu()
         known = _known_groups(data)
         y = data.get('y')
         is_known = known[data.hyperedge_index[1]]
@@ -314,7 +316,7 @@ class ReportContent:
         chosen = data.hyperedge_index[0] == anchor[data.hyperedge_index[1]]
         if strength is None:
             strength = _strength(model, int(data.num_nodes or 0))
-        held_out = _held_out(data) if held_out is None else held_out
+        held_out = _held_out(data) if held_out is None else held_out.cpu()
         by_size = None
         if bool(held_out.any()):
             found = _measure(data, proba, held_out, top[:, 0])
@@ -327,14 +329,14 @@ class ReportContent:
             model_name=type(model).__name__,
             group_id=group_id,
             **groups,
-            member_ptr=data.hyperedge_ptr.numpy(force=True),
-            member_person=data.hyperedge_index[0].numpy(force=True),
-            member_score=proba.numpy(force=True),
-            member_is_anchor=(chosen | known_anchor).numpy(force=True),
+            member_ptr=data.hyperedge_ptr.numpy(),
+            member_person=data.hyperedge_index[0].numpy(),
+            member_score=proba.numpy(),
+            member_is_anchor=(chosen | known_anchor).numpy(),
             person_id=person_id,
             person_strength=None
             if strength is None
-            else strength.double().numpy(force=True),
+            else strength.detach().double().cpu().numpy(),
             group_time=None if time is None else _names(time, data.num_hyperedges),
             expected_accuracy=expected_accuracy,
             calibration=calibration,
@@ -411,12 +413,12 @@ def _own_predictions(
     probability = torch.where(known, 1.0, _at(proba, top[:, 0], nan))
     second = _at(proba, runner_up, nan)
     return {
-        'group_anchor': _at(node, anchor, -1).numpy(force=True),
-        'group_probability': probability.numpy(force=True),
-        'group_runner_up': _at(node, runner_up, -1).numpy(force=True),
-        'group_runner_up_probability': second.numpy(force=True),
-        'group_margin': (probability - second.nan_to_num(0.0)).numpy(force=True),
-        'group_known': known.numpy(force=True),
+        'group_anchor': _at(node, anchor, -1).numpy(),
+        'group_probability': probability.numpy(),
+        'group_runner_up': _at(node, runner_up, -1).numpy(),
+        'group_runner_up_probability': second.numpy(),
+        'group_margin': (probability - second.nan_to_num(0.0)).numpy(),
+        'group_known': known.numpy(),
     }
 
 
