@@ -63,7 +63,15 @@ setup(
     license='MIT',
     python_requires='>=3.10',
     packages=find_packages(include=['tgx_anchor', 'tgx_anchor.*']),
-    package_data={'tgx_anchor': ['py.typed', 'paper/*/*.csv']},
+    package_data={
+        'tgx_anchor': [
+            'py.typed',
+            'paper/*/*.csv',
+            'report/page.css',
+            'report/page.html',
+            'report/page.js',
+        ]
+    },
     install_requires=[
         'filelock>=3.12',
         'numpy>=1.26',

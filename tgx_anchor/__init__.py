@@ -32,8 +32,10 @@ __all__ = [
     'metrics',
     'nn',
     'paper',
+    'report',
     'transforms',
     'utils',
+    'visualize',
 ]
 
 
