@@ -148,7 +148,7 @@ def measure(
     if library == 'networkx' and method in ('eigenvector', 'features'):
         graph = graph._replace(eigenvector_tolerance=common_tolerance(graph))
     implementation = IMPLEMENTATIONS[method, library]
-    # Loads and sets up all that is loaded and set up on first use.
+    # Warm-up: imports and setup on first use are not measured.
     tiny = Hypergraph(np.array([[0, 1, 1, 2, 3], [0, 0, 1, 1, 1]]), 4, 2, 1.0, device)
     _timed(implementation, tiny)
     gc.collect()

@@ -24,7 +24,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -32,7 +32,13 @@ import torch
 from torch import Tensor
 
 from tgx_anchor.benchmark import fill_table
-from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark.methods import (
+    cached_embedding,
+    load_setting,
+    new_model,
+    one_split,
+    prepare,
+)
 from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.benchmark.tables import mean_text, publish_table
 from tgx_anchor.data import AnchorData
@@ -44,7 +50,6 @@ from tgx_anchor.nn.predictors.represent import log_proba, represent
 from tgx_anchor.nn.predictors.training import PredictorTraining
 from tgx_anchor.paper import figure
 from tgx_anchor.transforms import AddRandomWalkEmbedding
-from tgx_anchor.transforms.add_random_walk_embedding import standardize
 
 HABITS: dict[str, tuple[str, ...]] = {
     'HGNN': ('dropout', 'gensim'),
@@ -108,36 +113,6 @@ class DroppingTraining(PredictorTraining):
 TRAININGS = {'stale': StaleTraining, 'dropout': DroppingTraining}
 
 
-@lru_cache
-def gensim_embedding(setting: str, root: str | None, dim: int) -> Tensor:
-    r"""Computes embeddings of our walks by gensim, with its default arguments except
-    where the references differ.
-
-    Args:
-        setting (str): The setting.
-        root (str, optional): The folder of the datasets.
-        dim (int): The size of the embeddings.
-    """
-    from gensim.models import Word2Vec
-
-    data = load_setting(setting, root)
-    walks = AddRandomWalkEmbedding(dim).walk(data)
-    order = torch.randperm(len(walks), generator=torch.Generator().manual_seed(0))
-    model = Word2Vec(
-        [[str(node) for node in walk] for walk in walks[order].tolist()],
-        vector_size=dim,
-        window=10,
-        min_count=0,
-        sg=1,
-        epochs=1,
-        # Several workers give other results in each run.
-        workers=1,
-        seed=0,
-    )
-    names = [str(node) for node in range(int(data.num_nodes or 0))]
-    return standardize(torch.tensor(model.wv[names]))
-
-
 def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorData:
     r"""Returns the split of a task with the features that the model takes.
 
@@ -148,9 +123,10 @@ def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorDa
     """
     setting, _, habit, split = task
     data = load_setting(setting, root)
-    if habit == 'gensim':
-        data.x = gensim_embedding(setting, root, model.encoder.in_channels)
     cache = dataset_root(root) / 'embedding'
+    if habit == 'gensim':
+        walk = AddRandomWalkEmbedding(model.encoder.in_channels, backend='gensim')
+        data.x = cached_embedding(data, walk, cache)
     return one_split(prepare(data, model, cache), split)
 
 

@@ -295,7 +295,7 @@ def measure_pipeline(case: str, num_epochs: int) -> tuple[AnchorData, Figures]:
         records = [record for record in model.history if record['stage'] == stage]
         seconds[f'stage {stage}'] = sum(record['seconds'] for record in records)
     timed('predict', model.predict, data)
-    # Of all but the generation; other processes disturb it less than seconds.
+    # CPU time of all steps but the first; it depends less on other processes.
     processor = time.process_time() - begin
     figures = [(name, spent, 's') for name, spent in seconds.items()]
     figures.append(('peak memory', peak_memory(), 'GiB'))
@@ -355,7 +355,7 @@ def growth(rows: Sequence[Row]) -> list[Row]:
                 for row in rows
                 if (row.measurement, row.threads) == ('pipeline', threads)
                 and row.quantity == quantity
-                # Not a step of the same ladder.
+                # Of another shape, hence not part of the series.
                 and row.case != 'coAA'
             )
             slope = growth_exponent((size, value) for size, value, _ in points)

@@ -440,6 +440,7 @@ def test_small_lines(small: str, tmp_path: Path) -> None:
     assert data.hyperedge_id.tolist() == [0, 1, 2]
     assert data.validate()
     assert dataset.roles == ['sender', 'receiver']
+    assert data.role_names == ['sender', 'receiver']
     assert len(dataset) == 1
 
 

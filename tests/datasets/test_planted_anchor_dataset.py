@@ -319,3 +319,10 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match='must') as caught:
         PlantedAnchorDataset(**arguments)
     assert str(caught.value) == message
+
+
+def test_roles_are_named() -> None:
+    dataset = PlantedAnchorDataset(num_nodes=10, num_hyperedges=5)
+    data: Any = dataset[0]
+    assert data.role_names == list(dataset.roles) == ['anchor', 'member']
+    assert data.validate()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, by_group, scored_hypergraphs, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator, anchor_accuracy
@@ -75,3 +76,16 @@ def test_all_extremes_count() -> None:
     score = torch.tensor([big, -big, big, -big], dtype=torch.double)
     out = anchor_accuracy(score, data['y'], data.hyperedge_index[1], 2)
     assert out.tolist() == [1, 0]
+
+
+@SETTINGS
+@given(scored_hypergraphs())
+def test_second_device(drawn: tuple[AnchorData, Tensor]) -> None:
+    data, score = drawn
+    parts = [score, data['y'], data.hyperedge_index[1]]
+    expected = anchor_accuracy(*parts, data.num_hyperedges)
+    with second_device() as device:
+        moved = [part.to(device) for part in parts]
+        found = anchor_accuracy(*moved, data.num_hyperedges)
+        assert found.device == device
+    assert torch.equal(found.cpu(), expected)

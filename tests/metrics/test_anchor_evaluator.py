@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     by_group,
@@ -444,3 +445,18 @@ def test_words() -> None:
     ]
     for name in ('score', 'data', 'mask'):
         assert f'{name}: ' in ALL_FIGURES.expected_input_format
+
+
+@SETTINGS
+@given(scored_hypergraphs(), st.sampled_from(['expected', 'random']))
+def test_second_device(drawn: tuple[AnchorData, Tensor], ties: Any) -> None:
+    data, score = drawn
+    evaluator = AnchorEvaluator(HITS_AT, chance=True, ties=ties)
+    expected = evaluator.eval(score, data, rank_score=score)
+    by_size = evaluator.eval_by_size(score, data)
+    with second_device() as device:
+        moved, there = data.clone().to(device), score.to(device)
+        assert evaluator.eval(there, moved, rank_score=there) == expected
+        assert evaluator.eval_by_size(there, moved) == by_size
+        parts = evaluator.per_hyperedge(there, moved)
+        assert all(part.device == device for part in parts.values())

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -287,3 +288,16 @@ def test_published_files(mirror: Path, source: str) -> None:
     close(pagerank(index, *size, tol=tol), published['pagerank'])
     out = eigenvector_centrality(index, *size, weighted=False, tol=tol)
     close(out, published['eigenvec'])
+
+
+@SETTINGS
+@given(incidences())
+def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
+    index, groups, num_nodes = drawn
+    unweighted = partial(eigenvector_centrality, weighted=False)
+    for function in (*CENTRALITIES.values(), unweighted):
+        expected = function(index, num_nodes, len(groups))
+        with second_device() as device:
+            found = function(index.to(device), num_nodes, len(groups))
+            assert found.device == device
+        assert torch.equal(found.cpu(), expected)

@@ -9,7 +9,7 @@ def reset_peak_memory() -> None:
     r"""Resets the peak that :func:`peak_memory` returns to the memory in use now, on
     systems that can do so.
     """
-    # Linux only, and not in all sandboxes: elsewhere the peak is that of all time.
+    # Linux only, and not in all sandboxes: elsewhere the peak is not reset.
     with suppress(OSError):
         Path('/proc/self/clear_refs').write_text('5', encoding='ascii')
 

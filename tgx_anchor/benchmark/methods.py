@@ -130,14 +130,25 @@ def prepare(
     if isinstance(transform, AddMissing) and cache is not None:
         walk = transform.transforms.get('x')
         if isinstance(walk, AddRandomWalkEmbedding) and data.get('x') is None:
-            data.x = _cached_embedding(data, walk, cache)
+            data.x = cached_embedding(data, walk, cache)
     out: AnchorData = transform(data)
     return out
 
 
-def _cached_embedding(
+def cached_embedding(
     data: AnchorData, transform: AddRandomWalkEmbedding, cache: Path
 ) -> Tensor:
+    r"""Returns the random-walk embeddings of a hypergraph from a cache, or computes and
+    keeps them.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        transform (AddRandomWalkEmbedding): Computes the embeddings.
+        cache (Path): The folder that keeps them.
+
+    Shapes:
+        - **output:** :math:`(N, D)`
+    """
     code = incidence_fingerprint(data.hyperedge_index, int(data.num_nodes or 0))
     name = hashlib.sha256(f'{code} {transform!r}'.encode()).hexdigest()[:16]
     path = cache / f'{name}.pt'

@@ -121,7 +121,7 @@ def _printed(metric: Metric, method: str, setting: str) -> str:
 def _competes(
     key: tuple[str, str], metric: Metric, epochs: dict[tuple[str, str], int]
 ) -> bool:
-    # To learn nothing, or to stop early, takes little time and is no merit.
+    # Heuristics do not train, and limited runs stop early: their time is not ranked.
     if metric in _HIGHER_IS_BETTER:
         return True
     method, setting = key

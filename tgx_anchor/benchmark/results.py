@@ -9,7 +9,7 @@ from tgx_anchor.io import ResultTable
 
 
 class Task(NamedTuple):
-    r"""One method on one split of one setting, which is measured at once.
+    r"""One method on one split of one setting.
 
     Args:
         setting (str): The setting.

@@ -1,4 +1,4 @@
-"""Runs tasks in processes of their own."""
+"""Runs tasks in processes of their own, and collects their rows in a table."""
 
 import os
 import signal
@@ -26,8 +26,8 @@ Key = TypeVar('Key', bound=tuple[Hashable, ...])
 
 # Shows one line on the progress of a task, such as 'epoch 3/100'.
 Tell = Callable[[str], None]
-# One interpreter that has imported PyTorch and computed nothing, of which each process
-# is a copy, spares each of them the seconds of the import.
+# Processes are forked from a server that has imported PyTorch and computed nothing, so
+# that they need not spend seconds on the import themselves.
 _START_METHOD = 'forkserver' if 'forkserver' in get_all_start_methods() else 'spawn'
 _PRELOADED = ['tgx_anchor.benchmark.run']
 
@@ -221,7 +221,7 @@ def _run_apart(
 
 
 def _ready(running: dict[Connection, tuple[Any, Any, float]]) -> list[Connection]:
-    # Those that have sent something, or else those whose time is over.
+    # Connections that have a message, or else those of tasks past the time limit.
     first = min(end for _, _, end in running.values()) - time.monotonic()
     timeout = None if first == float('inf') else max(first, 0.0)
     ready = cast(list[Connection], wait(list(running), timeout))
@@ -230,7 +230,7 @@ def _ready(running: dict[Connection, tuple[Any, Any, float]]) -> list[Connection
 
 
 def _receive(receiver: Connection, process: Any, end: float, limit: float) -> Any:
-    # A line on the progress, or a tuple of the result; of None after a sudden end.
+    # A line on the progress, or a tuple with the result, None after a sudden end.
     if time.monotonic() >= end:
         process.kill()
         return (Failure(f'over {limit:g} seconds', is_timeout=True),)
@@ -272,7 +272,7 @@ def _work(
 
 
 def _end_with_parent() -> None:
-    # A parent that was killed could not end this process.
+    # A parent that is killed cannot end this process.
     parent = parent_process()
     if parent is not None:
         parent.join()

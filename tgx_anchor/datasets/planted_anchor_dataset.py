@@ -103,6 +103,7 @@ class PlantedAnchorDataset(InMemoryDataset):
             num_hyperedges=num_hyperedges,
             y=y,
             role=(~y).long(),
+            role_names=_ROLES,
             node_strength=torch.from_numpy(strength).to(torch.get_default_dtype()),
         )
         self.data, self.slices = self.collate([data])

@@ -1,4 +1,4 @@
-"""Skip-gram with negative sampling, by whole blocks of walks."""
+"""Skip-gram with negative sampling: our own, and that of gensim."""
 
 import torch
 from torch import Tensor
@@ -7,8 +7,8 @@ from tqdm import tqdm
 
 # The final learning rate of word2vec, as a share of the first one.
 _FINAL_RATE = 0.0001 / 0.025
-# Walks that are learned from at the same time: more leave the cache, and fewer take
-# longer, but a small hypergraph needs all the steps that it can get.
+# The number of walks of a step: more do not fit into the cache and fewer take longer,
+# but a small hypergraph needs many steps.
 _MIN_BLOCK, _MAX_BLOCK = 4, 32
 _NODES_PER_WALK = 100
 # The negative samples of a walk, as a multiple of those of a pair.
@@ -85,6 +85,66 @@ def skip_gram(
             model.step(walk[order[begin : begin + size]].long(), rate)
             bar.update()
     return model.inner
+
+
+def gensim_skip_gram(
+    walk: Tensor,
+    num_nodes: int,
+    dim: int,
+    window: int = 10,
+    num_negatives: int = 5,
+    num_epochs: int = 1,
+    lr: float = 0.025,
+    sample: float = 1e-3,
+    seed: int = 0,
+) -> Tensor:
+    r"""Embeds nodes by the skip-gram of :obj:`gensim`, pair by pair, on one thread of
+    the CPU.
+
+    Args:
+        walk (torch.Tensor): The nodes of each walk, among them all nodes.
+        num_nodes (int): The number of nodes :math:`N`.
+        dim (int): The size :math:`D` of a vector.
+        window (int, optional): The largest distance of a pair. (default: :obj:`10`)
+        num_negatives (int, optional): The number of negatives of a pair.
+            (default: :obj:`5`)
+        num_epochs (int, optional): How often walks are used. (default: :obj:`1`)
+        lr (float, optional): The first learning rate. (default: :obj:`0.025`)
+        sample (float, optional): The frequency above which nodes are left out at
+            random; zero keeps all. (default: :obj:`1e-3`)
+        seed (int, optional): Decides the order of walks and all random numbers.
+            (default: :obj:`0`)
+
+    Shapes:
+        - **walk:** :math:`(W, T)`
+        - **output:** :math:`(N, D)`, the input vectors
+    """
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise ImportError(
+            "backend='gensim' needs gensim: pip install 'tgx_anchor[bench]', or use "
+            "backend='torch'"
+        ) from error
+
+    order = torch.randperm(len(walk), generator=torch.Generator().manual_seed(seed))
+    model = Word2Vec(
+        [[str(node) for node in nodes] for nodes in walk.cpu()[order].tolist()],
+        vector_size=dim,
+        window=window,
+        min_count=0,
+        sg=1,
+        negative=num_negatives,
+        epochs=num_epochs,
+        alpha=lr,
+        min_alpha=lr * _FINAL_RATE,
+        sample=sample,
+        # Only one thread gives the same result again.
+        workers=1,
+        seed=seed,
+    )
+    names = [str(node) for node in range(num_nodes)]
+    return torch.tensor(model.wv[names], device=walk.device)
 
 
 class _SkipGram:

@@ -116,7 +116,7 @@ class AddTopologicalFeatures(BaseTransform):
     def forward(self, data: AnchorData) -> AnchorData:
         r"""Adds the features to :obj:`data`."""
         node, hyperedge = data.hyperedge_index
-        num_nodes, num_hyperedges = int(data.num_nodes or 0), data.num_hyperedges
+        num_nodes, num_hyperedges = data.num_nodes, data.num_hyperedges
         column = {name: i for i, name in enumerate(self.feature_names)}
         out = torch.empty((node.numel(), len(column)), device=node.device)
         count = torch.bincount(node, minlength=num_nodes).clamp(min=1)
@@ -139,11 +139,12 @@ class AddTopologicalFeatures(BaseTransform):
             size = data.hyperedge_size.to(out.dtype)
             out[:, column[SIZE_COLUMN]] = size[hyperedge]
 
-        previous = data.get('incidence_attr')
+        names, previous = self.feature_names, data.get('incidence_attr')
         if self.cat and previous is not None:
             out = torch.cat([previous.to(out.dtype), out], dim=1)
+            names = data.names('incidence_attr') + names
         data.incidence_attr = out
-        return data
+        return data.name_columns('incidence_attr', names)
 
     def __repr__(self) -> str:
         return (

@@ -69,7 +69,7 @@ class RandomHyperedgeSplit(BaseTransform):
         if known.any():
             eligible = eligible & known
         number = distinct_hyperedges(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+            data.hyperedge_index, data.num_nodes, data.num_hyperedges
         )
         # Numbers the eligible sets 0, 1, ... in order of first appearance.
         kept, group = torch.unique(number[eligible], return_inverse=True)
