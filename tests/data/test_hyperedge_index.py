@@ -1,8 +1,11 @@
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch_geometric.data import Batch
 
 from tests.strategies import (
     SETTINGS,
@@ -113,7 +116,8 @@ def test_from_data(data: AnchorData, count: int) -> None:
         data.num_nodes,
         data.num_hyperedges,
     )
-    assert index.drawn_mask is index.num_targets is None
+    assert index.drawn_mask is None
+    assert index.num_targets is None
     for batch in HyperedgeLoader(data, count, 2, batch_size=2):
         index = HyperedgeIndex.from_data(batch)
         assert index.num_targets == batch.num_targets
@@ -248,7 +252,8 @@ def test_bad_arguments() -> None:
         HyperedgeIndex(CHAIN.int())
     for name, size in (('node_degree', 6), ('hyperedge_size', 5), ('drawn_mask', 9)):
         with one_line_error(f"'{name}'", f'[{size}]', '[4]'):
-            HyperedgeIndex(CHAIN, 6, 5, **{name: torch.ones(4, dtype=torch.bool)})
+            options: dict[str, Any] = {name: torch.ones(4, dtype=torch.bool)}
+            HyperedgeIndex(CHAIN, 6, 5, **options)
     with one_line_error("'drawn_mask'", 'int64'):
         HyperedgeIndex(CHAIN, 6, 5, drawn_mask=torch.ones(9, dtype=torch.long))
     with one_line_error("'num_targets'", '-1'):
@@ -261,9 +266,7 @@ def test_bad_arguments() -> None:
 
 def test_batches_of_pyg() -> None:
     # Sizes of a batch are totals.
-    from torch_geometric.data import Batch
-
-    batch = Batch.from_data_list([to_data([[0, 1]], 3), to_data([[1], [0, 1]], 2)])
+    batch: Any = Batch.from_data_list([to_data([[0, 1]], 3), to_data([[1], [0, 1]], 2)])
     index = HyperedgeIndex.from_data(batch)
     assert (index.num_nodes, index.num_hyperedges) == (5, 3)
     assert index.node_degree.tolist() == [1, 1, 0, 1, 2]

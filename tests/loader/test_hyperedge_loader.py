@@ -1,7 +1,9 @@
+import inspect
 import pickle
 from collections import Counter
+from collections.abc import Sized
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.utils.data import BatchSampler, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 from torch_geometric.nn import HypergraphConv
 from torch_geometric.utils import scatter
 
@@ -355,6 +357,35 @@ def test_arguments_of_pytorch_are_passed_on() -> None:
     assert len(loader) == 2
 
 
+def remake(loader: HyperedgeLoader, **changed: Any) -> HyperedgeLoader:
+    # As PyTorch Lightning does: every argument that is also an attribute.
+    attributes = {k: v for k, v in vars(loader).items() if not k.startswith('_')}
+    names = {
+        **inspect.signature(type(loader).__init__).parameters,
+        **inspect.signature(DataLoader.__init__).parameters,
+    }
+    kwargs = {name: attributes[name] for name in names if name in attributes}
+    assert {'data', 'num_neighbors', 'dataset', 'collate_fn'} <= set(kwargs)
+    return type(loader)(**{**kwargs, **changed})
+
+
+def test_made_anew_by_lightning() -> None:
+    data, chosen = random_data(), torch.tensor([3, 8, 21, 40, 55])
+    loader = HyperedgeLoader(
+        data, 2, 2, chosen, batch_size=2, shuffle=True, seed=7, drop_last=True
+    )
+    # With 'overfit_batches', the same targets come in the same order.
+    sampler = SequentialSampler(cast(Sized, loader.dataset))
+    twin = remake(loader, sampler=sampler, shuffle=False, batch_sampler=None)
+    for _ in range(2):
+        assert [targets for targets, _ in origins(twin)] == [[3, 8], [21, 40]]
+    assert twin.num_neighbors == [2, 2]
+    assert twin.seed == 7
+    # With its own sampler, nothing is left out.
+    twin = remake(loader, batch_sampler=None, drop_last=False)
+    assert sorted(e for targets, _ in origins(twin) for e in targets) == chosen.tolist()
+
+
 def test_nothing_to_load() -> None:
     empty = to_data([], 3)
     assert list(HyperedgeLoader(empty, 2, 1)) == []
@@ -386,8 +417,6 @@ def test_bad_arguments() -> None:
         HyperedgeLoader(data, 2, 1, torch.tensor([-1]))
     with one_line_error("'input_hyperedges'", 'float32'):
         HyperedgeLoader(data, 2, 1, torch.ones(3))
-    with one_line_error("'collate_fn'"):
-        HyperedgeLoader(data, 2, 1, collate_fn=list)
     with one_line_error("'shuffle'"):
         HyperedgeLoader(data, 2, 1, shuffle=True, sampler=SequentialSampler([0]))
     data.hyperedge_index = data.hyperedge_index.flip(1)

@@ -1,4 +1,4 @@
-"""Mini-batches of hyperedges with the neighbourhood that a deep model needs."""
+"""Mini-batches of hyperedges with their sampled neighbourhoods."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -12,21 +12,21 @@ from torch_geometric.utils import cumsum
 from tgx_anchor.data import AnchorData
 from tgx_anchor.utils import arange_by_ptr, index_ptr, is_sorted
 
-# A place in the list of targets, and what seeds the draw of its batch.
+# A place in the list of targets, and the seed of its batch.
 Key = tuple[int, int]
 
 
 class HyperedgeLoader(DataLoader[Key]):
-    r"""Mini-batches of target hyperedges, each with the sub-hypergraph that a model of
-    :math:`L` layers needs to represent them and their members.
+    r"""Loads mini-batches of target hyperedges, each with the sub-hypergraph that a
+    model of :math:`L` layers needs to represent them and their members.
 
-    A batch holds the targets with all their members; for each of these nodes at most
-    :math:`s_1` of its incidences, drawn uniformly without replacement; the hyperedges
-    of these with all their members; for each node that is new among them at most
-    :math:`s_2` of its incidences, and so on, :math:`L` times. So hyperedges are always
-    complete, and nodes know which of their incidences they drew. With
-    :math:`s_l = -1`, all, the targets get exactly what they get in the whole
-    hypergraph.
+    A batch holds the targets with all their members. Each of these nodes draws at most
+    :math:`s_1` of its incidences, uniformly without replacement, and the batch also
+    holds the hyperedges of these incidences with all their members. Each node that is
+    new among them draws at most :math:`s_2` incidences, and so on, :math:`L` times.
+    So hyperedges are always complete, and it is known which incidences each node drew.
+    With :math:`s_l = -1` nodes draw all, and the targets are represented exactly as in
+    the whole hypergraph.
 
     A batch is an :class:`~tgx_anchor.data.AnchorData` with every attribute of
     :obj:`data` cut to its nodes, hyperedges and incidences, and with
@@ -38,15 +38,23 @@ class HyperedgeLoader(DataLoader[Key]):
       of each node, hyperedge and incidence in :obj:`data`
     * :obj:`node_degree`, :obj:`hyperedge_degree`: how many incidences each node and
       each hyperedge has in :obj:`data` (or what :obj:`data` holds under these names)
-    * :obj:`incidence_drawn`: whether its node drew this incidence. What nodes receive
-      from hyperedges must come from these incidences only, and what hyperedges receive
-      from nodes from all. A node draws once, for all layers, and not always the target
-      that it belongs to; nodes that are reached last draw none.
+    * :obj:`incidence_drawn`: whether its node drew this incidence. Nodes receive from
+      hyperedges through these incidences only, and hyperedges receive from nodes
+      through all. A node draws once for all layers, and it may not draw the target that
+      it belongs to; nodes that are reached last draw none.
 
-    An :class:`~tgx_anchor.nn.AnchorPredictor` gives the last three to its encoder as
-    :obj:`node_degree`, :obj:`hyperedge_size` and :obj:`drawn_mask`.
+    :meth:`HyperedgeIndex.from_data` passes all of this to the encoders of this package:
 
-    Where all neighbours are drawn, any model that takes incidences can be used:
+    .. code-block:: python
+
+        from tgx_anchor.data import HyperedgeIndex
+        from tgx_anchor.nn import HGNN
+
+        model = HGNN(data.x.size(1), 64, num_layers=2)
+        for batch in HyperedgeLoader(data, num_neighbors=[10, 10], batch_size=64):
+            node, hyperedge = model(batch.x, HyperedgeIndex.from_data(batch))
+
+    If all neighbours are drawn, any model that takes incidences can be used:
 
     .. code-block:: python
 
@@ -66,7 +74,7 @@ class HyperedgeLoader(DataLoader[Key]):
             target = hyperedge < batch.num_targets
             loss = criterion(x[node[target]], batch.y[target])
 
-    Where some are, a layer is one in two halves:
+    If only some are drawn, a layer has two steps:
 
     .. code-block:: python
 
@@ -89,14 +97,14 @@ class HyperedgeLoader(DataLoader[Key]):
         input_hyperedges (torch.Tensor, optional): The targets, as booleans over all
             hyperedges or as numbers. If :obj:`None`, all. (default: :obj:`None`)
         batch_size (int, optional): The number of targets in a batch; a target that
-            comes several times in one is taken once. (default: :obj:`1`)
-        shuffle (bool, optional): If set to :obj:`True`, will take the targets in
-            another order in each epoch. (default: :obj:`False`)
-        seed (int, optional): Decides orders and draws of all epochs.
+            occurs several times in one is taken once. (default: :obj:`1`)
+        shuffle (bool, optional): If set to :obj:`True`, will reshuffle the targets in
+            every epoch. (default: :obj:`False`)
+        seed (int, optional): The seed of the orders and draws of all epochs.
             (default: :obj:`0`)
-        generator (torch.Generator, optional): Decides them in the place of
-            :obj:`seed`. All random numbers of an epoch follow from its state at the
-            start. (default: :obj:`None`)
+        generator (torch.Generator, optional): The generator of orders and draws, used
+            instead of :obj:`seed`. Its state at the start of an epoch determines all
+            random numbers of the epoch. (default: :obj:`None`)
         **kwargs: Further arguments of :class:`torch.utils.data.DataLoader`, such as
             :obj:`num_workers` or :obj:`drop_last`.
 
@@ -116,11 +124,13 @@ class HyperedgeLoader(DataLoader[Key]):
         generator: torch.Generator | None = None,
         **kwargs: Any,
     ) -> None:
-        for name in ('dataset', 'collate_fn'):
-            if name in kwargs:
-                raise ValueError(f"'{name}' is set by the loader (got one)")
+        # PyTorch Lightning passes them when it makes a copy of the loader.
+        kwargs.pop('dataset', None)
+        kwargs.pop('collate_fn', None)
         self.num_neighbors = _hops(num_neighbors, num_layers)
         self.data = data
+        self.input_hyperedges = input_hyperedges
+        self.seed = seed
         targets = _targets(data, input_hyperedges)
         if generator is None:
             generator = torch.Generator().manual_seed(seed)
@@ -129,17 +139,17 @@ class HyperedgeLoader(DataLoader[Key]):
         batches: Iterable[Any] | None = kwargs.pop('batch_sampler', None)
         places: Iterable[Any] | None = kwargs.pop('sampler', None)
         if batches is not None:
-            given: dict[str, Any] = {'batch_sampler': _Seeded(batches, generator)}
+            given: dict[str, Any] = {'batch_sampler': _seeded(batches, generator)}
         else:
             if places is not None and shuffle:
                 raise ValueError("'shuffle' must be unset with a 'sampler' (got True)")
             if places is None:
                 places = _Order(targets.numel(), shuffle, generator)
-            given = {'sampler': _Seeded(places, generator), 'batch_size': batch_size}
+            given = {'sampler': _seeded(places, generator), 'batch_size': batch_size}
         super().__init__(
             dataset,
             collate_fn=_Neighbours(data, targets, self.num_neighbors),
-            # What PyTorch draws for worker processes depends on their kind.
+            # Its own, since PyTorch draws from it for worker processes.
             generator=torch.Generator().manual_seed(seed),
             **given,
             **kwargs,
@@ -156,7 +166,7 @@ def _hops(num_neighbors: int | Sequence[int], num_layers: int | None) -> list[in
     if not isinstance(num_neighbors, Iterable):
         if num_layers is None or num_layers < 1:
             raise ValueError(
-                f"'num_layers' must be positive where 'num_neighbors' is one number "
+                f"'num_layers' must be positive if 'num_neighbors' is one number "
                 f'(got {num_layers})'
             )
         num_neighbors = [num_neighbors] * num_layers
@@ -202,11 +212,11 @@ def _targets(data: AnchorData, chosen: Tensor | None) -> Tensor:
     return chosen.long()
 
 
-# Which targets, and with what seed ###############################################
+# Targets and seeds ##############################################################
 
 
 class _Places(Dataset[Key]):
-    # The loader asks for a place and hands it on; batches are made of many at once.
+    # Returns the place it is asked for: '_Neighbours' makes a batch of many at once.
     def __init__(self, size: int) -> None:
         self.size = size
 
@@ -235,7 +245,7 @@ class _Order(Sampler[int]):
 
 
 class _Seeded(Sampler[Any]):
-    # Seeds come with the places, so that it does not matter which process draws.
+    # Adds a seed to each place, so that a batch does not depend on the process.
     def __init__(self, sampler: Iterable[Any], generator: torch.Generator) -> None:
         self.sampler = sampler
         self.generator = generator
@@ -254,11 +264,18 @@ class _Seeded(Sampler[Any]):
                 yield int(item), seed + number
 
 
+def _seeded(sampler: Iterable[Any], generator: torch.Generator) -> _Seeded:
+    # The sampler of another loader adds seeds already.
+    if isinstance(sampler, _Seeded):
+        sampler = sampler.sampler
+    return _Seeded(sampler, generator)
+
+
 # One batch #######################################################################
 
 
 class _Neighbours:
-    # Makes a batch of the places of its targets, in time that does not depend on the
+    # Makes a batch from the places of its targets, in time that does not depend on the
     # size of the hypergraph.
 
     def __init__(self, data: AnchorData, targets: Tensor, hops: list[int]) -> None:
@@ -274,7 +291,7 @@ class _Neighbours:
         self.number: tuple[_Numbering, _Numbering] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tensors are shared between processes, and each needs numbers of its own.
+        # Tensors are shared between processes, and each needs its own numbering.
         return {**self.__dict__, 'number': None}
 
     def __call__(self, keys: list[Key]) -> AnchorData:
@@ -340,8 +357,8 @@ class _Neighbours:
         out.num_hyperedges = hyperedges.size
         out.num_targets = num_targets
 
-        # A drawn incidence lies as far from the first one of its hyperedge here as it
-        # does in the whole.
+        # An incidence has the same distance from the first one of its hyperedge in the
+        # batch as in the whole hypergraph.
         begin = cumsum(_take(self.hyperedge_size, origin['hyperedge']))[:-1]
         shift = begin - _take(self.hyperedge_ptr, origin['hyperedge'])
         mine = torch.cat(drawn)
@@ -366,7 +383,7 @@ class _Neighbours:
 
 
 class _Numbering:
-    # Numbers what is added, in the order in which it first comes.
+    # Numbers elements in the order in which they are first added.
 
     def __init__(self, size: int, like: Tensor) -> None:
         self.local = like.new_full((size,), -1)
@@ -381,7 +398,7 @@ class _Numbering:
     def add(self, index: Tensor) -> Tensor:
         index = index[_take(self.local, index) < 0]
         place = torch.arange(index.numel(), device=index.device)
-        # The least place, and not the last one written, is the same on every device.
+        # The minimum is the same on every device, unlike the last one written.
         self.first.scatter_reduce_(0, index, place, 'amin')
         new = index[_take(self.first, index) == place]
         number = torch.arange(self.size, self.size + new.numel(), device=new.device)
@@ -398,7 +415,7 @@ class _Numbering:
 
 
 def _take(value: Tensor, index: Tensor) -> Tensor:
-    # Several times as fast as 'value[index]'.
+    # Several times faster than 'value[index]'.
     return value.index_select(0, index)
 
 
@@ -409,7 +426,7 @@ def _slice(value: Any, index: Tensor) -> Any:
 
 
 def _draw_sorted(degree: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    # The places of the smallest of random keys; of nodes with few incidences.
+    # The places of the smallest random keys, for nodes with few incidences.
     width = int(degree.max())
     key = torch.rand((degree.numel(), width), generator=generator, dtype=torch.double)
     key = key.to(degree.device)
@@ -418,9 +435,9 @@ def _draw_sorted(degree: Tensor, count: int, generator: torch.Generator) -> Tens
 
 
 def _draw_distinct(degree: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    # The first 'count' distinct ones of independent places; of nodes with so many
-    # incidences that twice as many draws nearly always suffice. That they do says
-    # nothing about which places were drawn, so that a row may start again.
+    # The first 'count' distinct of independent draws, for nodes with so many incidences
+    # that '2 * count' draws nearly always suffice. Whether they do is independent of
+    # which places are drawn, so that a row may be drawn again without bias.
     out = degree.new_empty((degree.numel(), count))
     todo = torch.arange(degree.numel(), device=degree.device)
     while todo.numel() > 0:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,7 +49,7 @@ class Hypergraph:
 
     def tell(self, *names: str) -> HyperedgeIndex:
         """The index, with everything or only some of it told."""
-        told = {
+        told: dict[str, Any] = {
             'node_degree': self.degree,
             'hyperedge_size': self.size,
             'drawn_mask': self.drawn,

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -70,13 +72,14 @@ def unsorted() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def test_gradients_of_both_orders() -> None:
     tensor, x, y, weight = unsorted()
     index = HyperedgeIndex(tensor, 5, 4)
-    for function, inputs in (
+    cases: list[tuple[Any, Any]] = [
         (sum_to_hyperedge, (x, index)),
         (sum_to_node, (y, index)),
         (sum_to_hyperedge, (x, index, weight)),
         (sum_to_node, (y, index, weight)),
         (incidence_dot, (x, y, index)),
-    ):
+    ]
+    for function, inputs in cases:
         assert torch.autograd.gradcheck(function, inputs)
         assert torch.autograd.gradgradcheck(function, inputs)
 
@@ -85,11 +88,12 @@ def test_gradients_of_parts() -> None:
     tensor, x, y, weight = unsorted()
     mask = torch.tensor([True, False, True, True, False, True])
     part = HyperedgeIndex(tensor, 5, 4, drawn_mask=mask).received
-    for function, inputs in (
+    cases: list[tuple[Any, Any]] = [
         (sum_to_hyperedge, (x, part, weight[:4])),
         (sum_to_node, (y, part, weight[:4])),
         (incidence_dot, (x, y, part)),
-    ):
+    ]
+    for function, inputs in cases:
         assert torch.autograd.gradcheck(function, inputs)
 
 
@@ -115,11 +119,12 @@ def test_where_the_data_is(device: torch.device, dtype: torch.dtype) -> None:
 def test_half_precision(dtype: torch.dtype) -> None:
     tensor, x, y, weight = unsorted()
     index = HyperedgeIndex(tensor, 5, 4)
-    for function, inputs in (
+    cases: list[tuple[Any, Any]] = [
         (sum_to_hyperedge, (x, index)),
         (sum_to_node, (y, index, weight)),
         (incidence_dot, (x, y, index)),
-    ):
+    ]
+    for function, inputs in cases:
         given = [v.to(dtype) if isinstance(v, Tensor) else v for v in inputs]
         out = function(*given)
         assert out.dtype == dtype

@@ -19,7 +19,8 @@ OPERATORS: tuple[Operator, ...] = ('unb', 'isab')
 
 def make(operator: Operator, rank_channels: int = 4, num_blocks: int = 2) -> CoNHDConv:
     torch.manual_seed(0)
-    return CoNHDConv(8, operator, rank_channels, num_blocks).double().eval()
+    conv = CoNHDConv(8, operator, rank_channels, num_blocks, dropout=0.7)
+    return conv.double().eval()
 
 
 @pytest.mark.parametrize('drawn', [None, DRAWN, torch.zeros_like(DRAWN)])

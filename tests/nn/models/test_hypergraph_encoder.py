@@ -1,5 +1,8 @@
+import copy
+import inspect
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -7,10 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.nn.conv.hypergraph import GROUPS, NUM_NODES, Hypergraph, features, whole
+from tests.devices import second_device
+from tests.nn.conv.hypergraph import (
+    GROUPS,
+    NUM_NODES,
+    Hypergraph,
+    features,
+    part,
+    whole,
+)
 from tests.nn.models.encoders import check_targets, count_parameters
 from tests.strategies import SETTINGS, one_line_error, renamings, to_data, to_index
 from tgx_anchor.data import HyperedgeIndex
+from tgx_anchor.nn.models.all_set_transformer import AllSetTransformer
+from tgx_anchor.nn.models.conhd import CoNHD
 from tgx_anchor.nn.models.hat import HAT
 from tgx_anchor.nn.models.hcha import HCHA
 from tgx_anchor.nn.models.hgnn import HGNN
@@ -19,6 +32,7 @@ from tgx_anchor.nn.models.hnn import HNN
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 from tgx_anchor.nn.models.hypergraph_set_transformer import HypergraphSetTransformer
 from tgx_anchor.nn.models.unigcn import UniGCN
+from tgx_anchor.nn.models.whatsnet import WHATsNet
 
 Make = Callable[..., HypergraphEncoder]
 
@@ -263,3 +277,105 @@ def test_one_layer_and_dropout(make: Make) -> None:
     train = torch.cat(run(model.train(), x, graph))
     same = torch.equal(train, torch.cat(run(model.eval(), x, graph)))
     assert same == (not isinstance(model, UniGCN))
+
+
+# All encoders, where PyTorch runs them ###########################################
+
+ANY_ENCODER: list[Make] = [
+    *(HAT, HCHA, HGNN, HNHN, HNN, UniGCN),
+    *(WHATsNet, HypergraphSetTransformer, AllSetTransformer),
+    *(CoNHD, partial(CoNHD, operator='isab')),
+]
+any_encoder = pytest.mark.parametrize('make', ANY_ENCODER)
+
+
+def given_to(make: Make) -> tuple[HypergraphEncoder, Tensor, dict[str, Any]]:
+    torch.manual_seed(0)
+    model = make(3, 8, 2)
+    rank = features(whole().index.size(1), 4, 1).float()
+    takes_rank = 'incidence_rank' in inspect.signature(model.forward).parameters
+    kwargs = {'incidence_rank': rank} if takes_rank else {}
+    return model, features(NUM_NODES, 3).float(), kwargs
+
+
+def joined(out: Any) -> Tensor:
+    return torch.cat([out] if isinstance(out, Tensor) else list(out))
+
+
+def gradients(model: HypergraphEncoder, out: Any) -> Tensor:
+    loss = joined(out).float().square().sum()
+    grads = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    return torch.cat([g.float().flatten() for g in grads if g is not None])
+
+
+@any_encoder
+def test_on_a_second_device(make: Make) -> None:
+    model, x, kwargs = given_to(make)
+    graph = part()
+    for num_targets in (None, 2):
+        index = graph.tell()
+        index.num_targets = num_targets
+        expected = joined(model(x, index, **kwargs))
+        with second_device() as device:
+            there = copy.deepcopy(model).to(device)
+            moved = {key: value.to(device) for key, value in kwargs.items()}
+            out = joined(there(x.to(device), graph.tell().to(device), **moved))
+            index = index.to(device)
+            out = joined(there(x.to(device), index, **moved))
+            assert out.device == device
+            assert gradients(there, out).device == device
+            out = out.cpu()
+        assert torch.equal(out, expected)
+
+
+@any_encoder
+@pytest.mark.parametrize('dtype', [torch.double, torch.bfloat16])
+def test_other_precisions(make: Make, dtype: torch.dtype) -> None:
+    model, x, kwargs = given_to(make)
+    index = part().tell()
+    expected = joined(model(x, index, **kwargs))
+    outs = [copy.deepcopy(model).to(dtype)(x.to(dtype), index, **kwargs)]
+    assert joined(outs[0]).dtype == dtype
+    if dtype == torch.bfloat16:
+        with torch.autocast('cpu', dtype=dtype):
+            outs.append(model(x, index, **kwargs))
+        assert torch.isfinite(gradients(model, outs[1])).all()
+    for out in outs:
+        error = (joined(out).float() - expected).abs().max()
+        assert float(error) < (1e-5 if dtype == torch.double else 0.05)
+
+
+@any_encoder
+def test_export(make: Make) -> None:
+    model, x, kwargs = given_to(make)
+    index, size = whole().index, {'num_hyperedges': len(GROUPS)}
+    program = torch.export.export(model.eval(), (x, index), {**size, **kwargs})
+    # Other incidences of the same number.
+    other = torch.stack([index[0].flip(0), index[1]])
+    out = program.module()(x, other, **size, **kwargs)
+    torch.testing.assert_close(joined(out), joined(model(x, other, **size, **kwargs)))
+
+
+def check_compiled(make: Make) -> None:
+    model, x, kwargs = given_to(make)
+    index, size = whole().index, len(GROUPS)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend='aot_eager')
+    out = compiled(x, index, num_hyperedges=size, **kwargs)
+    expected = model(x, index, num_hyperedges=size, **kwargs)
+    torch.testing.assert_close(joined(out), joined(expected))
+    torch.testing.assert_close(
+        gradients(model, out), gradients(model, expected), rtol=1e-4, atol=1e-5
+    )
+    out = compiled(x, HyperedgeIndex(index, NUM_NODES, size), **kwargs)
+    torch.testing.assert_close(joined(out), joined(expected))
+
+
+def test_compile() -> None:
+    check_compiled(HGNN)
+
+
+@pytest.mark.slow
+@any_encoder
+def test_compile_all(make: Make) -> None:
+    check_compiled(make)

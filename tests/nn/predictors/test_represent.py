@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.nn import HypergraphConv
 
 from tests.nn.predictors.test_anchor_predictor import (
     Asks,
@@ -12,8 +13,16 @@ from tests.nn.predictors.test_anchor_predictor import (
     planted,
     quick,
 )
-from tests.strategies import one_line_error
-from tgx_anchor.nn.predictors.represent import log_proba, represent
+from tests.strategies import one_line_error, to_data
+from tgx_anchor.data import HyperedgeIndex
+from tgx_anchor.loader import HyperedgeLoader
+from tgx_anchor.nn import HGNN, HNN, CoNHD
+from tgx_anchor.nn.predictors.represent import (
+    asked_names,
+    log_proba,
+    num_hops,
+    represent,
+)
 
 
 class Returns(torch.nn.Module):
@@ -105,6 +114,140 @@ def test_order_of_the_joined_vectors() -> None:
     x, e = encoder(data['x'], data.hyperedge_index)
     expected = torch.cat([e[hyperedge], x[node]], dim=1)
     assert torch.equal(represent(encoder, data, data['x']), expected)
+
+
+# Rows of nodes ###################################################################
+
+
+def layer_of_pyg() -> Any:
+    torch.manual_seed(0)
+    # PyG does not say which methods are optional.
+    layer: Any = HypergraphConv
+    return layer(6, 5)
+
+
+def test_rows_of_nodes_are_joined_to_the_mean_over_members() -> None:
+    data, conv = planted(), layer_of_pyg()
+    x = conv(data['x'], data.hyperedge_index)
+    node, hyperedge = data.hyperedge_index
+    out = represent(conv, data, data['x'])
+    assert out.size() == (data.num_incidences, 10)
+    for place in (0, 7, data.num_incidences - 1):
+        members = node[hyperedge == hyperedge[place]]
+        expected = torch.cat([x[members].mean(0), x[node[place]]])
+        torch.testing.assert_close(out[place], expected)
+    row = torch.tensor([4, 2])
+    torch.testing.assert_close(represent(conv, data, data['x'], row), out[row])
+
+
+def test_layer_of_pyg_in_batches_equals_the_whole() -> None:
+    data, conv = planted(), layer_of_pyg()
+    expected = represent(conv, data, data['x'])
+    for batch in HyperedgeLoader(data, [-1], batch_size=100):
+        number = int(batch.num_targets)
+        row = (batch.hyperedge_index[1] < number).nonzero().view(-1)
+        out = represent(conv, batch, batch.x, row, number)
+        torch.testing.assert_close(out, expected[batch.incidence_origin[row]])
+
+
+@pytest.mark.parametrize('num_layers', [1, None])
+def test_layer_of_pyg_is_trained(num_layers: int | None) -> None:
+    data, conv = planted(), layer_of_pyg()
+    if num_layers is not None:
+        conv.num_layers = num_layers
+    batch_size = None if num_layers is None else 64
+    model = quick(encoder=conv, batch_size=batch_size, num_epochs=3).fit(data)
+    losses = [record['loss'] for record in model.history]
+    assert losses[-1] < losses[0]
+    proba = model.predict_proba(data)
+    assert proba.size() == (data.num_incidences,)
+
+
+def test_as_many_nodes_as_incidences() -> None:
+    data = to_data([[0, 1], [1, 2]], 4)
+    table = torch.arange(8.0).view(4, 2)
+    encoder: Any = Returns(table)
+    with one_line_error("'encoder.output_level'", '4'):
+        represent(encoder, data, table)
+    encoder.output_level = 'incidence'
+    assert torch.equal(represent(encoder, data, table), table)
+    encoder.output_level = 'node'
+    assert represent(encoder, data, table).tolist() == [
+        [1, 2, 0, 1],
+        [1, 2, 2, 3],
+        [3, 4, 2, 3],
+        [3, 4, 4, 5],
+    ]
+    # A layer of PyG returns nodes.
+    layer: Any = HypergraphConv
+    assert represent(layer(2, 3), data, table).size() == (4, 6)
+    # The attribute does not excuse a wrong number of rows.
+    encoder.out = table[:3]
+    with one_line_error("'encoder'", '4 nodes', '3'):
+        represent(encoder, data, table)
+
+
+# Own encoders ####################################################################
+
+
+class Spy(HGNN):
+    """Keeps what it is given."""
+
+    seen: Any = None
+
+    def forward(self, x: Tensor, hyperedge_index: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        self.seen = hyperedge_index
+        return super().forward(x, hyperedge_index, **kwargs)
+
+
+def test_own_encoder_is_given_an_index() -> None:
+    data, encoder = planted(), Spy(6, 8, 1, 4)
+    out = represent(encoder, data, data['x'])
+    assert isinstance(encoder.seen, HyperedgeIndex)
+    assert encoder.seen.num_hyperedges == data.num_hyperedges
+    # An index that is there already is not made again.
+    index = HyperedgeIndex.from_data(data)
+    again = represent(encoder, data, data['x'], index=index)
+    assert encoder.seen is index
+    assert torch.equal(out, again)
+    batch = next(iter(HyperedgeLoader(data, [3], batch_size=7)))
+    row = (batch.hyperedge_index[1] < 7).nonzero().view(-1)
+    assert represent(encoder, batch, batch.x, row, 7).size() == (row.numel(), 8)
+    assert encoder.seen.num_targets == 7
+    represent(encoder, batch, batch.x)
+    assert encoder.seen.num_targets is None
+
+
+def test_names_that_an_encoder_asks_for() -> None:
+    assert asked_names(Wants()) == ['node_degree', 'hyperedge_size']
+    assert set(asked_names(HGNN(6, 8, 1))) == {
+        'num_hyperedges',
+        'node_degree',
+        'hyperedge_degree',
+    }
+    assert 'incidence_rank' in asked_names(CoNHD(6))
+
+
+def test_given_degrees_reach_own_encoders() -> None:
+    data = planted()
+    torch.manual_seed(0)
+    encoder = HGNN(6, 8, 1, 4)
+    out = represent(encoder, data, data['x'])
+    degree = torch.bincount(data.hyperedge_index[0], minlength=80)
+    data.node_degree = degree
+    torch.testing.assert_close(represent(encoder, data, data['x']), out)
+    data.node_degree = degree + 1
+    assert not torch.allclose(represent(encoder, data, data['x']), out)
+
+
+def test_num_hops() -> None:
+    assert num_hops(HNN(6, 8, 2)) == 4
+    assert num_hops(CoNHD(6, num_layers=3)) == 2
+    assert num_hops(Mean()) == 1
+    encoder: Any = layer_of_pyg()
+    assert num_hops(encoder) is None
+    encoder.num_hops = 3
+    assert num_hops(encoder) == 3
 
 
 def test_log_proba() -> None:

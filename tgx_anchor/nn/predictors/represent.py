@@ -30,7 +30,7 @@ def node_features(data: AnchorData) -> Tensor:
     x: Tensor | None = data.get('x')
     if x is None:
         raise ValueError(
-            "'data.x', the features of nodes, is missing: add it with "
+            "'x', the features of nodes, is missing: add it with "
             "'AddRandomWalkEmbedding()(data)'"
         )
     if x.dim() != 2:
