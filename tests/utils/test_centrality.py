@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -290,12 +290,13 @@ def test_published_files(mirror: Path, source: str) -> None:
     close(out, published['eigenvec'])
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=5)
 @given(incidences())
 def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
     index, groups, num_nodes = drawn
-    unweighted = partial(eigenvector_centrality, weighted=False)
-    for function in (*CENTRALITIES.values(), unweighted):
+    unweighted: Centrality = partial(eigenvector_centrality, weighted=False)
+    functions = [*CENTRALITIES.values(), unweighted]
+    for function in functions:
         expected = function(index, num_nodes, len(groups))
         with second_device() as device:
             found = function(index.to(device), num_nodes, len(groups))

@@ -2,7 +2,7 @@ from itertools import permutations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -175,7 +175,7 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=10)
 @given(valued_groups(), st.integers(1, 3), st.booleans())
 def test_second_device(
     drawn: tuple[Groups, int, Tensor], k: int, shuffled: bool

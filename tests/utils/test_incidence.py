@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -293,7 +293,7 @@ def test_fingerprints_tell_hypergraphs_apart() -> None:
     assert len(values) == len(others) + 1
 
 
-@SETTINGS
+@settings(SETTINGS, max_examples=10)
 @given(incidences())
 def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
     index, groups, num_nodes = drawn
