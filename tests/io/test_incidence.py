@@ -683,7 +683,8 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
             continue
         features.setdefault(PREFIXES[prefix[0]], []).append(name)
     size = len(named['group'])
-    if any(len(column) != size for column in named.values()):
+    used = {*READ, *(name for chosen in features.values() for name in chosen)}
+    if any(len(named[name]) != size for name in used & named.keys()):
         raise ValueError
     group, member = slow_ids(named['group']), slow_ids(named['member'])
     flag = [slow_flag(value) for value in named.get('is_anchor', [None] * size)]

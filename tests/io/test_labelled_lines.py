@@ -186,7 +186,7 @@ def test_accepts_paths_as_strings(folder: Path) -> None:
 
 # Wrong files #####################################################################
 
-INTEGERS = 'must hold integers separated by single tabs'
+INTEGERS = 'must hold integers of at most 18 digits between single tabs'
 
 
 @pytest.mark.parametrize(
@@ -212,30 +212,33 @@ INTEGERS = 'must hold integers separated by single tabs'
             b'0\t1\n3\n',
             "'hypergraph_pos.txt' must hold labels from 0 to 2 (got 3 in line 2)",
         ),
-        (b'1\n\n2\n', b'0\n0\n', f"'hypergraph.txt' {INTEGERS} (got b'\\n' in line 2)"),
-        (b'\n', b'\n', f"'hypergraph.txt' {INTEGERS} (got b'\\n' in line 1)"),
-        (b'1\t2\r\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'\\r' in line 1)"),
-        (b'1\t-2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'-' in line 1)"),
-        (b'1\n', b'-1\n', f"'hypergraph_pos.txt' {INTEGERS} (got b'-' in line 1)"),
-        (b'1\t\t2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'\\t' in line 1)"),
-        (b'1\n2\t\n', b'0\n1\n', f"'hypergraph.txt' {INTEGERS} (got b'\\n' in line 2)"),
-        (b'1 2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b' ' in line 1)"),
-        (b'1.0\n', b'0\n', f"'hypergraph.txt' {INTEGERS} (got b'.' in line 1)"),
+        (b'1\n\n2\n', b'0\n0\n', f"'hypergraph.txt' {INTEGERS} (got b'' in line 2)"),
+        (b'\n', b'\n', f"'hypergraph.txt' {INTEGERS} (got b'' in line 1)"),
+        (
+            b'1\t2\r\n',
+            b'0\t1\n',
+            f"'hypergraph.txt' {INTEGERS} (got b'2\\r' in line 1)",
+        ),
+        (b'1\t-2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'-2' in line 1)"),
+        (b'1\n', b'-1\n', f"'hypergraph_pos.txt' {INTEGERS} (got b'-1' in line 1)"),
+        (b'1\t\t2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'' in line 1)"),
+        (b'1\n2\t\n', b'0\n1\n', f"'hypergraph.txt' {INTEGERS} (got b'' in line 2)"),
+        (b'1 2\n', b'0\t1\n', f"'hypergraph.txt' {INTEGERS} (got b'1 2' in line 1)"),
+        (b'1.0\n', b'0\n', f"'hypergraph.txt' {INTEGERS} (got b'1.0' in line 1)"),
         (
             b'\xef\xbb\xbf1\n',
             b'0\n',
-            f"'hypergraph.txt' {INTEGERS} (got b'\\xef' in line 1)",
+            f"'hypergraph.txt' {INTEGERS} (got b'\\xef\\xbb\\xbf1' in line 1)",
         ),
         (
             '٣\n'.encode(),
             b'0\n',
-            f"'hypergraph.txt' {INTEGERS} (got b'\\xd9' in line 1)",
+            f"'hypergraph.txt' {INTEGERS} (got b'\\xd9\\xa3' in line 1)",
         ),
         (
             b'1\n1000000000000000000\n',
             b'0\n0\n',
-            "'hypergraph.txt' must hold integers of at most 18 digits "
-            '(got a longer one in line 2)',
+            f"'hypergraph.txt' {INTEGERS} (got b'1000000000000000000' in line 2)",
         ),
         (
             b"'a'\t1\n2\n",
@@ -255,11 +258,11 @@ INTEGERS = 'must hold integers separated by single tabs'
             "'hypergraph_pos.txt' must have the same keys as 'hypergraph.txt' "
             '(got others or none)',
         ),
-        (b"'a'\n", b"'a'\n", f"'hypergraph.txt' {INTEGERS} (got b\"'\" in line 1)"),
+        (b"'a'\n", b"'a'\n", f"'hypergraph.txt' {INTEGERS} (got b\"'a'\" in line 1)"),
         (
             b"'a'\t'b'\t1\n",
             b'0\n',
-            f"'hypergraph.txt' {INTEGERS} (got b\"'\" in line 1)",
+            f"'hypergraph.txt' {INTEGERS} (got b\"'b'\" in line 1)",
         ),
     ],
 )

@@ -148,8 +148,9 @@ def test_read_table_by_a_given_separator(tmp_path: Path) -> None:
     assert rows(read_table(path, choose, sep='|')) == [('x', 'y')]
     with one_line_error("['a|b']"):
         read_table(path, choose)
-    with one_line_error("'sep'", "'||'"):
-        read_table(path, choose, sep='||')
+    for odd in ('||', '', '§', '"', '\n', 3):
+        with one_line_error("'sep'", f'got {odd!r}'):
+            read_table(path, choose, sep=odd)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -301,6 +302,7 @@ def test_read_table_of_several_files(tmp_path: Path) -> None:
     first = write(tmp_path, '2.csv', 'a,b\nx,1\n')
     second = write(tmp_path, '10.tsv.gz', 'b\ta\n\n2\ty\n3\tz\n')
     write(tmp_path, 'notes.md', 'a,b\n')
+    write(tmp_path, 'z0.csv', 'a,b')
     sources: list[Any] = [tmp_path, str(tmp_path / '*[0-2].*v*'), [second, str(first)]]
     for source in sources:
         table = read_table(source, choose)
@@ -308,7 +310,7 @@ def test_read_table_of_several_files(tmp_path: Path) -> None:
         assert table.locate(1) == f'line 4 of {str(second)!r}'
         assert table.locate(2) == f'line 2 of {str(first)!r}'
         assert table.is_text
-    assert list_files(tmp_path) == [second, first]
+    assert list_files(tmp_path)[:2] == [second, first]
 
 
 def test_read_table_refuses_files_that_do_not_fit(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def list_ids(data: AnchorData, key: str, size: int) -> list[int] | list[str]:
 
 
 def check_ids(name: str, ids: Any) -> list[int] | list[str]:
-    r"""Returns ids as a list; they must be distinct, and all integers or all strings."""
+    r"""Returns distinct ids as a list, all of them integers or all of them strings."""
     values: list[Any] = ids.tolist() if isinstance(ids, Tensor) else list(ids)
     kind = str if values and isinstance(values[0], str) else int | np.integer
     seen: set[Any] = set()

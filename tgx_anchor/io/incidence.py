@@ -95,7 +95,8 @@ class _Layout:
                 ]
         self.attributes = {key: columns for key, columns in named.items() if columns}
         numbers = [name for columns in self.attributes.values() for name in columns]
-        self.ignored = [name for name in left if name not in numbers]
+        unread = [name for name in left if name not in numbers]
+        self.ignored = list(dict.fromkeys([*self.ignored, *unread]))
         return Choice(labels, numbers)
 
 

@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tgx_anchor.io.role_table import RoleTable
+from tgx_anchor.utils.messages import shorten
 
 _KEY = re.compile(rb"^'([^'\n]*)'\t", re.MULTILINE)
-# More digits may not fit into 64 bits.
-_MAX_DIGITS = 18
 
 
 def read_labelled_lines(
@@ -72,27 +73,17 @@ def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.in
         )
     text = _KEY.sub(b'', text)
 
-    byte = np.frombuffer(text, dtype=np.uint8)
-    is_digit = (byte >= ord('0')) & (byte <= ord('9'))
-    is_break = byte == ord('\n')
-    is_space = is_break | (byte == ord('\t'))
-    line_of = np.cumsum(is_break) - is_break
-    # Every run of digits ends in exactly one tab or line break.
-    follows_digit = np.concatenate([[False], is_digit[:-1]]) if byte.size else is_digit
-    bad = ~is_digit & ~(is_space & follows_digit)
-    if bad.any():
-        place = int(np.argmax(bad))
+    fields = pc.split_pattern(pa.array(text.split(b'\n')[:-1], pa.binary()), b'\t')
+    value = pc.list_flatten(fields)
+    # More digits may not fit into 64 bits.
+    is_integer = pc.match_substring_regex(value, '^[0-9]{1,18}$')
+    place = pc.index(is_integer, False).as_py()
+    if place >= 0:
+        line = pc.list_parent_indices(fields)[place].as_py() + 1
         raise ValueError(
-            f"'{path.name}' must hold integers separated by single tabs "
-            f'(got {text[place : place + 1]!r} in line {line_of[place] + 1})'
+            f"'{path.name}' must hold integers of at most 18 digits between single "
+            f'tabs (got {shorten(value[place].as_py())} in line {line})'
         )
-    ends = np.flatnonzero(is_space)
-    length = np.diff(ends, prepend=-1) - 1
-    if length.size and length.max() > _MAX_DIGITS:
-        place = int(ends[np.argmax(length > _MAX_DIGITS)])
-        raise ValueError(
-            f"'{path.name}' must hold integers of at most {_MAX_DIGITS} digits "
-            f'(got a longer one in line {line_of[place] + 1})'
-        )
-    value = np.array(text.split(), dtype=np.int64)
-    return keys, value, np.bincount(line_of[ends], minlength=num_lines)
+    integers = value.cast(pa.string()).cast(pa.int64())
+    count = pc.list_value_length(fields).cast(pa.int64())
+    return keys, integers.to_numpy(), count.to_numpy()

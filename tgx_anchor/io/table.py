@@ -357,10 +357,7 @@ def _read_csv(
     separator, names, choice = _find_separator(path, text, choose, sep)
     columns: dict[str, Column] | None = None
     if _is_plainly_quoted(text, separator):
-        types = {
-            **dict.fromkeys(choice.labels, REPEATED),
-            **dict.fromkeys(choice.numbers, pa.string()),
-        }
+        types = _csv_types(choice)
         try:
             table = pyarrow.csv.read_csv(
                 pa.BufferReader(text),
@@ -384,6 +381,13 @@ def _read_csv(
     return Table(columns, locate, True, notes=notes)
 
 
+def _csv_types(choice: Choice) -> dict[str, pa.DataType]:
+    return {
+        **dict.fromkeys(choice.labels, REPEATED),
+        **dict.fromkeys(choice.numbers, pa.string()),
+    }
+
+
 def _records(text: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     # Each record with the line that it begins in; a blank line is no record.
     lines = io.TextIOWrapper(io.BytesIO(text), encoding='utf-8', newline='')
@@ -401,8 +405,13 @@ def _records(text: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
 def _find_separator(
     path: Path, text: bytes, choose: Choose, sep: str | None
 ) -> tuple[str, list[str], Choice]:
-    if sep is not None and (not isinstance(sep, str) or len(sep) != 1):
-        raise ValueError(f"'sep' must be a single character (got {shorten(sep)})")
+    if sep is not None and (
+        not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n'
+    ):
+        raise ValueError(
+            f"'sep' must be one ASCII character, and neither a quote nor a line break "
+            f'(got {shorten(sep)})'
+        )
     own = SEPARATORS[get_suffix(path).removesuffix('.gz')]
     candidates = dict.fromkeys((own, *',;\t') if sep is None else sep)
     headers = {separator: _read_header(text, separator) for separator in candidates}
@@ -460,9 +469,10 @@ def _read_slowly(
         raise ValueError(
             f"'table' must be well-formed text (got {one_line(error)} of {str(path)!r})"
         ) from error
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return {
-        name: pa.chunked_array([[row[names.index(name)] for row in rows[1:]]], 'string')
-        for name in (*choice.labels, *choice.numbers)
+        name: pa.chunked_array([pa.array(columns[name][1:], kind)])
+        for name, kind in _csv_types(choice).items()
     }
 
 
