@@ -68,13 +68,15 @@ class StaleTraining(PredictorTraining):
 
     seen: Tensor
 
-    def _loss(self, batch: AnchorData) -> Tensor:
+    def loss(self, batch: AnchorData) -> Tensor:
+        r"""Keeps what it represents."""
         out = represent(self.encoder, batch, self.table)
         self.seen = out.detach()
         row = self.mask[batch.hyperedge_index[1]].nonzero().view(-1)
         return torch.nn.functional.cross_entropy(self.head(out[row]), self.role[row])
 
-    def _logit(self, row: Tensor) -> Tensor:
+    def logits(self, row: Tensor) -> Tensor:
+        r"""Returns those of what was kept."""
         out: Tensor = self.head(self.seen[row])
         return out
 
@@ -82,7 +84,8 @@ class StaleTraining(PredictorTraining):
 class DroppingTraining(PredictorTraining):
     r"""Drops out in validation, too."""
 
-    def _logit(self, row: Tensor) -> Tensor:
+    def logits(self, row: Tensor) -> Tensor:
+        r"""Computes them with dropout."""
         self.encoder.train()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.epoch)
@@ -125,7 +128,7 @@ def train(
     split: int,
     root: str | None,
     lr: float | None,
-) -> PredictorTraining:
+) -> tuple[AnchorPredictor, PredictorTraining]:
     r"""Trains a baseline with a habit, to the end."""
     model = new_model(method, setting)
     if not isinstance(model, AnchorPredictor):
@@ -147,30 +150,34 @@ def train(
             operator=encoder.operator,
             use_rank=False,
         )
-    training = TRAININGS.get(habit, PredictorTraining)(model, data)
+    kind = TRAININGS.get(habit, PredictorTraining)
+    training = kind(model.encoder, data, model._options())
     # None: shown where there is a terminal.
     bar = tqdm(total=model.num_epochs, desc=f'{setting} {method} {habit}', disable=None)
     with bar:
         for _ in training.run():
             bar.update()
     training.finish()
-    return training
+    model.encoder, model.head = training.encoder, training.head
+    model.table = training.table
+    model.fitted_on = model._fingerprint(data)
+    model.anchor_role = torch.tensor(training.anchor_role)
+    model.eval()
+    return model, training
 
 
 def measure(
     setting: str, method: str, habit: str, split: int, root: str | None
 ) -> dict[str, list[float]]:
     r"""The accuracy, the number of epochs and the best one, by habit."""
-    training = max(
+    model, training = max(
         (
             train(setting, method, habit, split, root, lr)
             for lr in (RATES if habit == 'rate' else [None])
         ),
-        key=lambda training: training.model.score(
-            training.data, training.data.val_mask
-        ),
+        key=lambda pair: pair[0].score(pair[1].data, pair[1].data.val_mask),
     )
-    model, data = training.model, training.data
+    data = training.data
     model.train(habit == 'dropout')
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -179,8 +186,8 @@ def measure(
     scores = {habit: log_proba(logit, role)}
     if habit == 'ours':
         scores['logit'] = logit[:, role]
-    looks = [record for record in training.history if 'val_accuracy' in record]
-    best = max(looks, key=lambda record: record['val_accuracy'])['epoch']
+    looks = [record for record in training.history if 'val_role_accuracy' in record]
+    best = max(looks, key=lambda record: record['val_role_accuracy'])['epoch']
     found = {}
     for name, score in scores.items():
         accuracy = AnchorEvaluator().eval(score, data, data.test_mask)['accuracy']

@@ -28,10 +28,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 from matplotlib.figure import Figure
@@ -49,8 +51,10 @@ from tgx_anchor.nn.functional import (
     strength_loss,
     strength_problem,
 )
-from tgx_anchor.nn.predictors.anchor_radar import PAPER_PARAMS
+from tgx_anchor.nn.predictors import anchor_radar
+from tgx_anchor.nn.predictors.stages import scorer_epochs, strength_epochs
 from tgx_anchor.nn.predictors.tuning import PAPER_GRID
+from tgx_anchor.paper import SETTINGS
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 from tgx_anchor.transforms.add_topological_features import CENTRALITIES
 
@@ -209,8 +213,8 @@ class Turns(NamedTuple):
         return number >= self.repeats and elapsed >= self.seconds
 
 
-class TakingTurns(AnchorRadar):
-    r"""Trains as always, but runs a competitor between any two epochs.
+class TakingTurns:
+    r"""Runs a competitor between any two epochs of a training.
 
     Args:
         turns (Turns): How many epochs.
@@ -218,12 +222,12 @@ class TakingTurns(AnchorRadar):
     """
 
     def __init__(self, turns: Turns, baseline: Callable[[], object]) -> None:
-        super().__init__()
         self.turns = turns
         self.baseline = baseline
         self.best_epoch = self.best_baseline = math.inf
 
-    def _epochs(self, name: str, progress: bool) -> Iterator[int]:  # noqa: ARG002
+    def run(self, epochs: Iterator[object]) -> None:
+        r"""Trains for one epoch per step of an iterator."""
         begin = time.perf_counter()
         for number in itertools.count():
             if self.turns.end(number, time.perf_counter() - begin):
@@ -231,7 +235,7 @@ class TakingTurns(AnchorRadar):
             start = time.perf_counter()
             self.baseline()
             middle = time.perf_counter()
-            yield number
+            next(epochs)
             end = time.perf_counter()
             self.best_baseline = min(self.best_baseline, middle - start)
             self.best_epoch = min(self.best_epoch, end - middle)
@@ -296,7 +300,8 @@ def measure_stage1(size: str, turns: Turns) -> list[Row]:
         optimizer.step()
 
     model = TakingTurns(turns, baseline)
-    model._fit_scorer(feature, data, mask, 0.01, False)
+    scorer = IncidenceScorer(NUM_FEATURES)
+    model.run(scorer_epochs(scorer, feature, data, mask, 0.01, sys.maxsize))
     return _rows('stage1', size, data, model.figures('bare MLP'))
 
 
@@ -342,15 +347,20 @@ def measure_stage2(size: str, num_variants: int, turns: Turns) -> list[Row]:
     products = _products(problem, num_variants)
     model = TakingTurns(turns, products)
     strengths = AnchorStrength(num_nodes, num_variants)
-    model._fit_strengths(strengths, problem, alpha, 0.1, False)
+    model.run(strength_epochs(strengths, problem, alpha, 0.1, sys.maxsize))
 
     # The same in a loop of the user's own, with the loss and its graph.
     own = TakingTurns(turns, products)
     optimizer = torch.optim.Adam(strengths.parameters(), fused=True)
-    for _ in own._epochs('', False):
-        optimizer.zero_grad()
-        strength_loss(strengths.strength, problem, alpha).sum().backward()
-        optimizer.step()
+
+    def own_epochs() -> Iterator[None]:
+        while True:
+            optimizer.zero_grad()
+            strength_loss(strengths.strength, problem, alpha).sum().backward()
+            optimizer.step()
+            yield
+
+    own.run(own_epochs())
     case = f'{size} x {num_variants}'
     figures = [
         ('own loop epoch', own.best_epoch, 's'),
@@ -372,7 +382,7 @@ def measure_tune(case: str, root: Path | None, num_epochs: int) -> list[Row]:
         num_epochs (int): The number of epochs of each stage.
     """
     data: Any
-    if case in PAPER_PARAMS:
+    if case in SETTINGS:
         data = AnchorDataset(case, root=root, progress=False)[0]
     else:
         data = planted(case)
@@ -423,36 +433,6 @@ class Clock:
         return timed
 
 
-class ClockedRadar(AnchorRadar):
-    r"""Trains as always, with its steps timed.
-
-    Args:
-        clock (Clock): Takes the seconds.
-        num_epochs (int): The number of epochs of each stage.
-    """
-
-    def __init__(self, clock: Clock, num_epochs: int) -> None:
-        super().__init__(num_epochs=num_epochs)
-        self.clock = clock
-
-    def _fit_scorer(self, *args: Any, **kwargs: Any) -> IncidenceScorer:
-        out: IncidenceScorer = self.clock('stage 1', super()._fit_scorer)(
-            *args, **kwargs
-        )
-        return out
-
-    def _reference(self, *args: Any, **kwargs: Any) -> Tensor:
-        out: Tensor = self.clock('stage 1 scores', super()._reference)(*args, **kwargs)
-        return out
-
-    def _fit_strengths(self, *args: Any, **kwargs: Any) -> None:
-        self.clock('stage 2', super()._fit_strengths)(*args, **kwargs)
-
-    def _share(self, *args: Any, **kwargs: Any) -> Tensor:
-        out: Tensor = self.clock('aggregate', super()._share)(*args, **kwargs)
-        return out
-
-
 def measure_pipeline(case: str, num_epochs: int) -> list[Row]:
     r"""The seconds of each step from generating a hypergraph to its predictions.
 
@@ -470,8 +450,17 @@ def measure_pipeline(case: str, num_epochs: int) -> list[Row]:
     finally:
         CENTRALITIES.update(plain)
     data = clock('split', RandomHyperedgeSplit())(data)
-    model = ClockedRadar(clock, num_epochs)
-    clock('fit', model.fit)(data)
+    model = AnchorRadar(num_epochs=num_epochs)
+    steps = {'stage 1': 0.0, 'stage 1 scores': 0.0, 'stage 2': 0.0, 'aggregate': 0.0}
+    clock.seconds.update(steps)
+    functions = {'stage 1 scores': 'reference_proba', 'aggregate': 'aggregate_strength'}
+    with ExitStack() as stack:
+        for name, function in functions.items():
+            timed = clock(name, getattr(anchor_radar, function))
+            stack.enter_context(mock.patch.object(anchor_radar, function, timed))
+        clock('fit', model.fit)(data)
+    for record in model.history:
+        clock.seconds[f'stage {record["stage"]:.0f}'] += record['seconds']
     clock('predict', model.predict)(data)
     # Of all that follows the generation: what neighbours on the machine disturb least.
     processor = time.process_time() - begin

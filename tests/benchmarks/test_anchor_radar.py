@@ -57,10 +57,10 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     fit = AnchorRadar.fit
 
     def counted(
-        self: AnchorRadar, data: AnchorData, use_val: bool = False
+        self: AnchorRadar, data: AnchorData, *, use_val: bool = False
     ) -> AnchorRadar:
         made.append(repr(self))
-        return fit(self, data, use_val)
+        return fit(self, data, use_val=use_val)
 
     monkeypatch.setattr(AnchorRadar, 'fit', counted)
     return made

@@ -15,10 +15,8 @@ from tgx_anchor.benchmark.methods import (
     one_split,
     prepare,
 )
-from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorModel, AnchorPredictor
-from tgx_anchor.nn.predictors.training import PredictorTraining
 
 # Makes a model, not yet fitted, for a setting.
 MakeModel = Callable[[str], AnchorModel]
@@ -69,8 +67,8 @@ def measure(
         root (str, optional): Where datasets are kept. (default: :obj:`None`)
         cache (str, optional): Where embeddings are kept. (default: :obj:`None`)
         threads (int, optional): The number of threads. (default: :obj:`1`)
-        checkpoint (str, optional): How the names of files begin that keep the state of
-            a long training, which goes on from what is there. (default: :obj:`None`)
+        checkpoint (str, optional): A folder that keeps the state of a long training,
+            which goes on from what is there. (default: :obj:`None`)
         make (callable, optional): Makes the model for a setting, in place of the one
             that the method is the name of. (default: :obj:`None`)
         tell (callable, optional): Is told after each epoch how far training is.
@@ -85,15 +83,26 @@ def measure(
     data = prepare(load_setting(task.setting, root), model, folder)
     data = one_split(data, task.split)
     forget_peak_memory()
-    history: list[dict[str, float]] = []
+    found: float | None = None
+
+    def report(record: dict[str, float]) -> None:
+        nonlocal found
+        record['peak_memory'] = peak_memory()
+        found = record.get('val_accuracy', found)
+        if tell is not None:
+            epoch, num_epochs = int(record['epoch']), int(record['num_epochs'])
+            tell(Progress(task, epoch, num_epochs, found))
+
     start = time.perf_counter()
+    if checkpoint is not None:
+        Path(checkpoint).mkdir(parents=True, exist_ok=True)
+    model.fit(data, callback=report, on_interrupt='raise', checkpoint=checkpoint)
+    train_seconds = time.perf_counter() - start
+    history: list[dict[str, float]] = []
     if isinstance(model, AnchorPredictor):
-        history = _train(model, data, task, checkpoint, tell)
+        history = model.history
         # What was done before an interruption counts, too.
         train_seconds = sum(record['seconds'] for record in history)
-    else:
-        model.fit(data)
-        train_seconds = time.perf_counter() - start
     start = time.perf_counter()
     score = model.predict_proba(data)
     predict_seconds = time.perf_counter() - start
@@ -115,28 +124,6 @@ def measure(
         peak_memory=round(max(peaks), 3),
         threads=threads,
     )
-
-
-def _train(
-    model: AnchorPredictor,
-    data: AnchorData,
-    task: Task,
-    checkpoint: str | None,
-    tell: Tell | None,
-) -> list[dict[str, float]]:
-    # Not 'fit', which takes an interrupt for the end of training.
-    training = PredictorTraining(model, data)
-    if checkpoint is not None:
-        Path(checkpoint).parent.mkdir(parents=True, exist_ok=True)
-        training.keep(f'{checkpoint}{training.identity()[:16]}.pt')
-    found = None
-    for record in training.run():
-        record['peak_memory'] = peak_memory()
-        found = record.get('val_accuracy', found)
-        if tell is not None:
-            tell(Progress(task, int(record['epoch']), model.num_epochs, found))
-    training.finish()
-    return model.history
 
 
 def make_model(make: MakeModel, method: str, setting: str) -> AnchorModel:

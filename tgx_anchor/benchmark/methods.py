@@ -20,7 +20,6 @@ from tgx_anchor.nn import (
     DegreeHeuristic,
     RandomHeuristic,
 )
-from tgx_anchor.nn.predictors.anchor_model import one_line
 from tgx_anchor.nn.predictors.paper_baselines import BASELINES
 from tgx_anchor.transforms import (
     AddRandomWalkEmbedding,
@@ -29,6 +28,7 @@ from tgx_anchor.transforms import (
     RandomHyperedgeSplit,
 )
 from tgx_anchor.utils import incidence_fingerprint
+from tgx_anchor.utils.messages import one_line
 
 HEURISTICS: dict[str, type[AnchorModel]] = {
     'Degree': DegreeHeuristic,

@@ -13,7 +13,7 @@ import torch
 
 from tgx_anchor.benchmark.comparison_row import ComparisonRow, Task
 from tgx_anchor.benchmark.measure import Progress, Tell, measure
-from tgx_anchor.nn.predictors.anchor_model import one_line
+from tgx_anchor.utils.messages import one_line
 
 # What to measure, and the further arguments of 'measure'.
 Job = tuple[Task, tuple[Any, ...]]

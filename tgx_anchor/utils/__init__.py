@@ -11,6 +11,7 @@ from tgx_anchor.utils.centrality import (
     eigenvector_centrality,
     pagerank,
 )
+from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
 from tgx_anchor.utils.group import group_order, group_rank, group_topk
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
@@ -33,12 +34,14 @@ __all__ = [
     'collapse_incidences',
     'coreness',
     'degree',
+    'digest',
     'distinct_hyperedges',
     'eigenvector_centrality',
     'gather_hyperedges',
     'group_order',
     'group_rank',
     'group_topk',
+    'hypergraph_fingerprint',
     'incidence_fingerprint',
     'incidence_matrix',
     'index_ptr',

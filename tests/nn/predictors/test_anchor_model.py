@@ -1,11 +1,11 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from typing_extensions import Self
 
 from tests.strategies import (
     SETTINGS,
@@ -17,7 +17,8 @@ from tests.strategies import (
 )
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import DegreeHeuristic, RandomHeuristic
-from tgx_anchor.nn.predictors.anchor_model import AnchorModel, training_mask
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
 
 
 class Fixed(AnchorModel):
@@ -27,20 +28,15 @@ class Fixed(AnchorModel):
         super().__init__(seed)
         self.value = value
 
-    def fit(self, data: AnchorData) -> Self:  # noqa: ARG002
-        return self
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        pass
 
     def predict_proba(self, data: AnchorData) -> Tensor:  # noqa: ARG002
         return self.value
 
 
-def small_data() -> AnchorData:
-    groups = [[0, 1], [0, 1, 2], [2], [3, 0], [1, 3], []]
-    return to_data(groups, 5, [[0], [], [2], [3, 0], [1], []])
-
-
 def test_fit_and_predict_proba_are_left_to_subclasses() -> None:
-    with pytest.raises(TypeError, match=r'fit.*predict_proba'):
+    with pytest.raises(TypeError, match=r'_fit.*predict_proba'):
         AnchorModel()  # type: ignore[abstract]
 
 
@@ -91,57 +87,6 @@ def test_bad_k(k: int) -> None:
         Fixed(torch.zeros(2)).predict(data, k)
 
 
-def test_training_mask() -> None:
-    data = small_data()
-    # Without a mask: known (0, 2, 3, 4), and not without a choice (2, 3).
-    expected = [True, False, False, False, True, False]
-    assert training_mask(data).tolist() == expected
-    data.train_mask = torch.tensor([False, False, True, True, False, False])
-    assert training_mask(data).tolist() == data.train_mask.tolist()
-
-
-def test_training_mask_with_validation() -> None:
-    data = small_data()
-    data.train_mask = torch.tensor([True, False, False, False, False, False])
-    data.val_mask = torch.tensor([False, False, False, False, True, False])
-    assert training_mask(data).nonzero().flatten().tolist() == [0]
-    assert training_mask(data, use_val=True).nonzero().flatten().tolist() == [0, 4]
-    data.val_mask[1] = True
-    with one_line_error("'val_mask'", 'hyperedge 1'):
-        training_mask(data, use_val=True)
-    del data.val_mask
-    with one_line_error("'val_mask'", 'none'):
-        training_mask(data, use_val=True)
-
-
-@pytest.mark.parametrize(
-    ('mask', 'names'),
-    [
-        ([True] * 5, ("'train_mask'", '6', '5')),
-        ([[True] * 2] * 6, ("'train_mask'", '[6, 2]', 'column')),
-        ([1, 0, 0, 0, 1, 0], ("'train_mask'", 'torch.int64')),
-        ([True, False, True, True, True, True], ("'train_mask'", 'hyperedge 5')),
-        ([False] * 6, ('none',)),
-    ],
-)
-def test_bad_training_mask(mask: list[object], names: tuple[str, ...]) -> None:
-    data = small_data()
-    data.train_mask = torch.tensor(mask)
-    with one_line_error(*names):
-        training_mask(data)
-
-
-def test_nothing_to_learn_from() -> None:
-    for data in (
-        to_data([[0, 1]], 2),
-        to_data([[0, 1]], 2, [[]]),
-        to_data([[0], [0, 1]], 2, [[0], [0, 1]]),
-        to_data([], 0, []),
-    ):
-        with one_line_error('none'):
-            training_mask(data)
-
-
 def test_score() -> None:
     data = to_data([[0, 1], [1, 2], [0, 2, 1], [2]], 3, [[0], [2], [1], [2]])
     model = Fixed(torch.tensor([0.6, 0.4, 0.9, 0.1, 0.4, 0.2, 0.4, 1.0]))
@@ -149,6 +94,58 @@ def test_score() -> None:
     assert model.score(data) == pytest.approx(0.5)
     mask = torch.tensor([True, True, False, True])
     assert model.score(data, mask) == pytest.approx(2 / 3)
+
+
+def test_score_without_labels() -> None:
+    # Nobody passed a mask, so that none is to blame.
+    model = Fixed(torch.tensor([0.6, 0.4]))
+    with one_line_error("'data.y'", "'is_anchor'"):
+        model.score(to_data([[0, 1]], 2))
+    for data in (to_data([[0, 1]], 2, [[]]), to_data([[0, 1]], 2, [[0, 1]])):
+        with one_line_error('no hyperedge to evaluate', "'data.y'"):
+            model.score(data)
+
+
+def test_options_of_fit() -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3]], 4, [[1], [2], [3]])
+    seen: list[object] = []
+    model = DegreeHeuristic()
+    assert model.fit(data, progress=True, callback=seen.append, checkpoint='x') is model
+    # There are no epochs, so that nothing is reported or kept.
+    assert (seen, model.history, model.interrupted) == ([], [], False)
+    wrong: Any = 'never'
+    with one_line_error("'on_interrupt'", "'never'"):
+        RandomHeuristic().fit(data, on_interrupt=wrong)
+    data.train_mask = torch.tensor([True, False, False])
+    data.val_mask = torch.tensor([False, True, True])
+    assert DegreeHeuristic().fit(data, use_val=True).sign == -1
+
+
+class Unsure(Fixed):
+    """Learns in three epochs."""
+
+    def _fit(self, data: AnchorData, run: FitRun) -> None:  # noqa: ARG002
+        records = ({'epoch': float(i), 'num_epochs': 3.0} for i in (1, 2, 3))
+        run.epochs(records, 'unsure', 3)
+
+
+def test_history_and_interrupt() -> None:
+    def stop(record: dict[str, float]) -> None:
+        if record['epoch'] == 2:
+            raise KeyboardInterrupt
+
+    data = to_data([[0, 1]], 2, [[0]])
+    model = Unsure(torch.tensor([0.6, 0.4]))
+    with pytest.warns(UserWarning, match='after epoch 2 of 3') as caught:
+        model.fit(data, callback=stop)
+    assert caught[0].filename == __file__
+    assert model.interrupted
+    assert len(model.history) == 2
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data, callback=stop, on_interrupt='raise')
+    assert len(model.history) == 2
+    assert len(model.fit(data).history) == 3
+    assert not model.interrupted
 
 
 @pytest.mark.parametrize('kind', [DegreeHeuristic, RandomHeuristic])

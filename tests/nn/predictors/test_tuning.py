@@ -7,21 +7,23 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from tests.devices import second_device
 from tests.nn.predictors.radar import GRID, column, planted, quick, same_state
 from tests.strategies import one_line_error
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorRadar
-from tgx_anchor.nn.predictors.anchor_radar import PAPER_PARAMS
+from tgx_anchor.nn.predictors import tuning
 from tgx_anchor.nn.predictors.tuning import PAPER_GRID
+from tgx_anchor.paper import SETTINGS, hyperparameters
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 
 def test_grid_of_the_paper() -> None:
     assert [len(values) for values in PAPER_GRID.values()] == [3, 3, 20, 11]
-    for values in PAPER_PARAMS.values():
-        for value, axis in zip(values, PAPER_GRID.values(), strict=True):
-            assert value in axis
+    for setting in SETTINGS:
+        for name, value in hyperparameters('AnchorRadar', setting).items():
+            assert value in PAPER_GRID[name]
 
 
 def points(table: list[dict[str, float | None]]) -> list[tuple[float | None, ...]]:
@@ -87,7 +89,7 @@ def test_search_in_few_columns(
     grid = {**GRID, 'lr_stage1': [0.1], 'lr_stage2': [0.2], 'w': weights}
     whole = AnchorRadar.tune(data, grid, progress=False, num_epochs=5)
     monkeypatch.setattr('tgx_anchor.nn.predictors.tuning._CHUNK_VALUES', 1)
-    monkeypatch.setattr('tgx_anchor.nn.predictors.anchor_radar._CHUNK_ROWS', 100)
+    monkeypatch.setattr('tgx_anchor.nn.predictors.stages._CHUNK_ROWS', 100)
     parts = AnchorRadar.tune(data, grid, progress=False, num_epochs=5)
     assert [row['w'] for row in parts.table] == list(weights) * 2
     assert [row['val_accuracy'] for row in parts.table] == pytest.approx(
@@ -99,22 +101,21 @@ class Counted:
     """Counts how often each stage is learnt."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls = {'_fit_scorer': 0, '_fit_strengths': 0}
+        self.calls = {'scorer_epochs': 0, 'strength_epochs': 0}
         for name in self.calls:
             self._wrap(monkeypatch, name)
 
     def _wrap(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        method = getattr(AnchorRadar, name)
+        method = getattr(tuning, name)
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             self.calls[name] += 1
             return method(*args, **kwargs)
 
-        monkeypatch.setattr(AnchorRadar, name, counted)
+        monkeypatch.setattr(tuning, name, counted)
 
     def since(self) -> tuple[int, int]:
-        # Apart from the model that is fitted at the end.
-        out = self.calls['_fit_scorer'] - 1, self.calls['_fit_strengths'] - 1
+        out = self.calls['scorer_epochs'], self.calls['strength_epochs']
         self.calls = dict.fromkeys(self.calls, 0)
         return out
 
@@ -187,11 +188,11 @@ def test_search_of_something_else(tmp_path: Path) -> None:
         (data, {'alignment': 'known'}),
         (data, {'hidden_channels': 7}),
     ):
-        with one_line_error(str(path), 'same'):
+        with one_line_error(str(path), 'another search'):
             AnchorRadar.tune(other, GRID, path, **{**kwargs, **changed})
         assert path.read_bytes() == content
     path.write_text('a table\nof mine\n')
-    with one_line_error(str(path), 'search'):
+    with one_line_error(str(path), 'columns', 'lr_stage1', 'a table'):
         AnchorRadar.tune(data, GRID, path, **kwargs)
     assert path.read_text() == 'a table\nof mine\n'
 
@@ -230,18 +231,18 @@ def test_bad_splits() -> None:
     def tune(data: Any) -> None:
         AnchorRadar.tune(data, GRID, progress=False)
 
-    with one_line_error("'data'", 'none'):
+    with one_line_error("'data'", 'empty list'):
         tune([])
     for name in ('train_mask', 'val_mask'):
         data = planted()
         del data[name]
-        with one_line_error(f"'{name}'", 'none'):
+        with one_line_error(f"'{name}'", 'RandomHyperedgeSplit'):
             tune(data)
         data[name] = torch.zeros(7, dtype=torch.bool)
         with one_line_error(f"'{name}'", '7'):
             tune(data)
         data[name] = torch.zeros(600, dtype=torch.bool)
-        with one_line_error('none'):
+        with one_line_error(f"'{name}'", 'no hyperedge'):
             tune(data)
         data[name] = torch.zeros(600, 2, dtype=torch.bool)
         with one_line_error("'val_mask'", 'columns'):
@@ -275,3 +276,14 @@ def test_search_takes_numbers_of_numpy(
     assert same_state(AnchorRadar.load(tmp_path / 'model'), result.model)
     AnchorRadar.tune(planted(), grid, progress=False, num_epochs=2)
     assert capsys.readouterr().err == ''
+
+
+def test_second_device() -> None:
+    kwargs: dict[str, Any] = {'progress': False, 'hidden_channels': 8, 'num_epochs': 3}
+    expected = AnchorRadar.tune(planted(), GRID, **kwargs)
+    with second_device() as device:
+        found = AnchorRadar.tune(planted().to(device), GRID, **kwargs)
+        assert found.model.strength.device == device
+    assert [row['val_accuracy'] for row in found.table] == pytest.approx(
+        [row['val_accuracy'] for row in expected.table], abs=1e-2
+    )

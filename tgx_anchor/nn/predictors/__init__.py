@@ -1,11 +1,11 @@
-r"""Predictors of group anchors, with :meth:`fit` and :meth:`predict`."""
+r"""Predictors of group anchors, with methods fit and predict."""
 
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.anchor_predictor import AnchorPredictor
 from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
 from tgx_anchor.nn.predictors.degree_heuristic import DegreeHeuristic
 from tgx_anchor.nn.predictors.random_heuristic import RandomHeuristic
-from tgx_anchor.nn.predictors.tuning import TuneResult
+from tgx_anchor.nn.predictors.tune_result import TuneResult
 
 __all__ = [
     'AnchorModel',

@@ -1,58 +1,154 @@
-"""What every predictor of anchors can do."""
+"""The base class of all predictors of anchors."""
 
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.transforms import BaseTransform
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.utils import group_topk, incidence_fingerprint
+from tgx_anchor.nn.predictors.add_missing import AddMissing
+from tgx_anchor.nn.predictors.fit_run import FitRun, OnInterrupt, Record
+from tgx_anchor.nn.predictors.known_anchors import check_labels
+from tgx_anchor.utils import group_topk, hypergraph_fingerprint
+from tgx_anchor.utils.messages import one_line
 
 _FORMAT = 'tgx_anchor model 1'
 
 
 class AnchorModel(torch.nn.Module, ABC):
-    r"""A predictor of group anchors: learns from the groups whose anchor is known,
-    and gives every member of every group a probability.
+    r"""An abstract predictor of group anchors: learns from the hyperedges whose anchor
+    is known, and gives every member of every hyperedge a probability.
 
-    A subclass supplies :meth:`fit` and :meth:`predict_proba`, keeps the arguments of
-    its constructor under their own names, and what it learns as parameters and buffers.
-    If their shapes depend on the data, it also supplies :meth:`_allocate`.
+    A subclass supplies :meth:`_fit` and :meth:`predict_proba`. It keeps the arguments
+    of its constructor under their own names, and what it learns as parameters and
+    buffers. If their shapes depend on the data, it also supplies :meth:`_allocate`; if
+    it needs more of the data than incidences and anchors, :meth:`required_transform`.
+
+    .. code-block:: python
+
+        class OldestMember(AnchorModel):
+            def _fit(self, data, run):
+                pass
+
+            def predict_proba(self, data):
+                node, hyperedge = data.hyperedge_index
+                size = data.num_hyperedges
+                return softmax(data.node_age[node], hyperedge, num_nodes=size)
 
     Args:
-        seed (int, optional): Decides all random draws of the model, those between
-            equally likely members included. (default: :obj:`0`)
+        seed (int, optional): The seed of all random draws of the model, also between
+            equally likely members. (default: :obj:`0`)
     """
 
     seed: int
+    history: list[Record]
+    interrupted: bool
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         if not isinstance(seed, Integral):
             raise ValueError(f"'seed' must be an integer (got {seed!r})")
         self.seed = int(seed)
+        self.history = []
+        self.interrupted = False
 
-    @abstractmethod
-    def fit(self, data: AnchorData) -> Self:
-        r"""Learns from :obj:`data.train_mask`, or without one from all hyperedges
-        with a known anchor that leave a choice.
+    # Learning ################################################################
+
+    def fit(
+        self,
+        data: AnchorData,
+        *,
+        progress: bool = False,
+        callback: Callable[[Record], object] | None = None,
+        on_interrupt: OnInterrupt = 'keep_best',
+        checkpoint: str | Path | None = None,
+        use_val: bool = False,
+    ) -> Self:
+        r"""Learns from :obj:`data.train_mask`, or without one from all hyperedges with
+        a known anchor that leave a choice. If it raises an error, the model stays as it
+        was.
+
+        The records of all epochs are kept in :obj:`history`. Each has :obj:`epoch`,
+        :obj:`num_epochs` and :obj:`seconds`, also :obj:`loss` where it is known,
+        :obj:`val_accuracy` (the accuracy of anchors on :obj:`data.val_mask`) if the
+        epoch was validated, and :obj:`stage` if the model learns in stages.
 
         Args:
             data (AnchorData): The hypergraph.
+            progress (bool, optional): If set to :obj:`True`, shows a progress bar.
+                (default: :obj:`False`)
+            callback (callable, optional): Called after each epoch with its record in
+                :obj:`history`, which it may add to. (default: :obj:`None`)
+            on_interrupt (str, optional): If set to :obj:`"keep_best"`, Ctrl-C ends
+                training with the best state so far, a warning, and
+                :obj:`model.interrupted` set to :obj:`True`; where there is no state to
+                keep yet, :class:`KeyboardInterrupt` is raised all the same. If set to
+                :obj:`"raise"`, it is always raised, and the model stays as it was.
+                (default: :obj:`"keep_best"`)
+            checkpoint (str, optional): A file that keeps the state of training, or an
+                existing folder, in which a file named after the training is used. If
+                the file exists, training continues from it, and ends as if it had never
+                stopped. Models that fit in seconds do not use it.
+                (default: :obj:`None`)
+            use_val (bool, optional): If set to :obj:`True`, learns from
+                :obj:`data.val_mask`, too, so that no epoch is validated.
+                (default: :obj:`False`)
         """
+        run = FitRun(progress, callback, on_interrupt, checkpoint, use_val)
+        self._fit(data, run)
+        self.history, self.interrupted = run.history, run.interrupted
+        if run.interrupted:
+            last = run.history[-1]
+            warnings.warn(
+                f"'fit' was interrupted after epoch {last['epoch']:.0f} of "
+                f'{last["num_epochs"]:.0f}; the best state so far is kept',
+                stacklevel=2,
+            )
+        return self
+
+    @abstractmethod
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        # Learns, and changes the model only once all is learnt. Models that learn in
+        # epochs pass them to 'run.epochs'.
+        ...
+
+    def required_transform(self, progress: bool = False) -> BaseTransform:  # noqa: ARG002
+        r"""Returns a transform that adds to a hypergraph what this model needs and what
+        is not there yet; by default, nothing.
+
+        .. code-block:: python
+
+            data = model.required_transform()(data)
+            model.fit(data)
+
+        Args:
+            progress (bool, optional): If set to :obj:`True`, slow transforms show a
+                progress bar. (default: :obj:`False`)
+        """
+        return AddMissing()
+
+    @staticmethod
+    def _fingerprint(data: AnchorData) -> Tensor:
+        # Tells the hypergraph that a model was fitted on from all others.
+        return hypergraph_fingerprint(
+            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+        )
+
+    # Predicting ##############################################################
 
     @abstractmethod
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The probability that each member is the anchor of its hyperedge.
+        r"""Computes the probability that each member is the anchor of its hyperedge.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -62,8 +158,8 @@ class AnchorModel(torch.nn.Module, ABC):
         """
 
     def rank_score(self, data: AnchorData) -> Tensor:
-        r"""What the members of a hyperedge are ranked by where all their places count,
-        as in MRR and NDCG: :meth:`predict_proba`, unless a model says otherwise.
+        r"""Computes the score that ranks the members of a hyperedge in measures of the
+        whole ranking, such as MRR and NDCG; by default :meth:`predict_proba`.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -74,12 +170,13 @@ class AnchorModel(torch.nn.Module, ABC):
         return self.predict_proba(data)
 
     def predict(self, data: AnchorData, k: int = 1) -> Tensor:
-        r"""The most likely anchors of each hyperedge. Ties are drawn with
+        r"""Returns the most likely anchors of each hyperedge. Ties are drawn with
         :obj:`seed`.
 
         Args:
             data (AnchorData): The hypergraph.
-            k (int, optional): How many anchors per hyperedge. (default: :obj:`1`)
+            k (int, optional): The number of anchors per hyperedge.
+                (default: :obj:`1`)
 
         Shapes:
             - **output:** :math:`(M)` node numbers, or :math:`(M, k)` if :obj:`k` is
@@ -98,28 +195,38 @@ class AnchorModel(torch.nn.Module, ABC):
         return best.squeeze(1) if k == 1 else best
 
     def score(self, data: AnchorData, mask: Tensor | None = None) -> float:
-        r"""The accuracy on the hyperedges in :obj:`mask`.
+        r"""Computes the accuracy on the hyperedges in :obj:`mask`.
 
         Args:
             data (AnchorData): The hypergraph.
-            mask (torch.Tensor, optional): The hyperedges to judge by; all with a known
+            mask (torch.Tensor, optional): The hyperedges to evaluate; all with a known
                 anchor that leave a choice if :obj:`None`. (default: :obj:`None`)
 
         Shapes:
             - **mask:** :math:`(M)`
         """
+        check_labels(data)
+        if mask is None:
+            mask = data.known_mask & data.choice_mask
+            if not mask.any():
+                raise ValueError(
+                    "'data' has no hyperedge to evaluate: none has a known anchor and "
+                    "another member ('data.y' marks the anchors)"
+                )
         return AnchorEvaluator().eval(self.predict_proba(data), data, mask)['accuracy']
 
+    # Files ###################################################################
+
     def get_params(self) -> dict[str, Any]:
-        r"""The arguments that a model like this one is made with."""
+        r"""Returns the arguments of the constructor, by name."""
         names = inspect.signature(type(self).__init__).parameters
         return {name: getattr(self, name) for name in names if name != 'self'}
 
     def save(self, path: str | Path) -> None:
-        r"""Saves the model, without any code, so that :meth:`load` makes it again.
+        r"""Saves the model to a file that holds no code, for :meth:`load`.
 
         Args:
-            path (str): The file, replaced only when all is written.
+            path (str): The file. An older one is replaced once the new one is complete.
         """
         content = {
             'format': _FORMAT,
@@ -128,7 +235,9 @@ class AnchorModel(torch.nn.Module, ABC):
             'state': self.state_dict(),
         }
         if not Path(path).absolute().parent.is_dir():
-            raise ValueError(f"'{path}' must lie in a folder that exists (got none)")
+            raise ValueError(
+                f"'{path}' must lie in a folder that exists: create it first"
+            )
         with replace_file(Path(path)) as part:
             torch.save(content, part)
 
@@ -138,12 +247,12 @@ class AnchorModel(torch.nn.Module, ABC):
 
     @classmethod
     def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        # The inverse; 'kwargs' are those that a file cannot hold.
+        # The inverse; 'kwargs' holds those that a file cannot hold.
         return {**params, **kwargs}
 
     @classmethod
     def load(cls, path: str | Path, **kwargs: Any) -> Self:
-        r"""Makes a model that was saved by :meth:`save`.
+        r"""Loads a model that was saved by :meth:`save`.
 
         Args:
             path (str): The file.
@@ -155,7 +264,7 @@ class AnchorModel(torch.nn.Module, ABC):
             try:
                 content = torch.load(file, map_location='cpu', weights_only=True)
             except Exception as error:
-                # A damaged file fails in any way: as a key, an index, a struct.
+                # A damaged file fails with any kind of error.
                 raise ValueError(
                     f"'{path}' must be a saved model (got: {one_line(error)})"
                 ) from None
@@ -182,8 +291,8 @@ class AnchorModel(torch.nn.Module, ABC):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        r"""Takes over what another model of this class has learnt, also where this
-        one has not been fitted yet.
+        r"""Copies the state of another model of this class, also into a model that has
+        not been fitted yet.
         """
         before = (
             self._modules.copy(),
@@ -193,14 +302,14 @@ class AnchorModel(torch.nn.Module, ABC):
         try:
             return super().load_state_dict(state_dict, strict, assign)
         except Exception:
-            # What does not fit must leave no trace.
+            # A state that does not fit must leave no trace.
             self._modules, self._parameters, self._buffers = before
             raise
 
     def _load_from_state_dict(
         self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
-        # Also as a part of another module, whose names come first.
+        # As a part of another module, its keys begin with the name of the part.
         self._allocate(
             {
                 key.removeprefix(prefix): value
@@ -211,120 +320,5 @@ class AnchorModel(torch.nn.Module, ABC):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _allocate(self, state: Mapping[str, Any]) -> None:
-        # Makes room for a state whose shapes the constructor could not know.
+        # Makes parameters and buffers for a state whose shapes depend on the data.
         pass
-
-
-def one_line(error: BaseException) -> str:
-    r"""What an error says, in one line that is not too long.
-
-    Args:
-        error (Exception): The error.
-    """
-    return ' '.join(str(error).split())[:200] or type(error).__name__
-
-
-def check_data(data: AnchorData) -> None:
-    r"""Checks that :obj:`data` is a hypergraph whose attributes fit together.
-
-    Args:
-        data (AnchorData): The hypergraph.
-    """
-    if not isinstance(data, AnchorData):
-        raise ValueError(f"'data' must be an AnchorData (got {type(data).__name__})")
-    data.validate()
-
-
-def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
-    r"""The hyperedges to learn from: :obj:`data.train_mask` where there is one, else
-    all with a known anchor that leave a choice.
-
-    Args:
-        data (AnchorData): The hypergraph.
-        use_val (bool, optional): If set to :obj:`True`, :obj:`data.val_mask` is learnt
-            from, too. (default: :obj:`False`)
-
-    Shapes:
-        - **output:** :math:`(M)`
-    """
-    check_data(data)
-    if data.get('y') is None:
-        raise ValueError("'data' must have 'y', the known anchors (got none)")
-    if data.get('train_mask') is None:
-        if use_val:
-            raise ValueError("'data' must have 'train_mask' with 'use_val' (got none)")
-        mask = data.known_mask & data.choice_mask
-    else:
-        mask = known_hyperedges(data, 'train_mask')
-        if use_val:
-            mask = mask | known_hyperedges(data, 'val_mask')
-    if not mask.any():
-        raise ValueError("'data' must have a known anchor to learn from (got none)")
-    return mask
-
-
-def known_hyperedges(data: AnchorData, name: str) -> Tensor:
-    r"""The mask :obj:`data[name]`, if it holds hyperedges with a known anchor only.
-
-    Args:
-        data (AnchorData): The hypergraph.
-        name (str): The name of the mask.
-
-    Shapes:
-        - **output:** :math:`(M)`
-    """
-    mask: Tensor | None = data.get(name)
-    if mask is None:
-        raise ValueError(f"'data' must have '{name}' (got none)")
-    if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
-        raise ValueError(
-            f"'{name}' must hold {data.num_hyperedges} booleans, one per hyperedge "
-            f'(got {mask.dtype} of shape {list(mask.size())}; of several splits take '
-            f'one column)'
-        )
-    unknown = mask & ~data.known_mask
-    if unknown.any():
-        raise ValueError(
-            f"'{name}' must hold hyperedges with a known anchor only "
-            f'(got hyperedge {int(unknown.nonzero()[0])})'
-        )
-    return mask
-
-
-def topology(data: AnchorData) -> tuple[Tensor, int, int]:
-    r"""The incidences, the number of nodes and the number of hyperedges.
-
-    Args:
-        data (AnchorData): The hypergraph.
-    """
-    return data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-
-
-def fingerprint(data: AnchorData) -> Tensor:
-    r"""Numbers that tell hypergraphs apart.
-
-    Args:
-        data (AnchorData): The hypergraph.
-
-    Shapes:
-        - **output:** :math:`(4)`
-    """
-    index, num_nodes, num_hyperedges = topology(data)
-    code = incidence_fingerprint(index, num_nodes)
-    sizes = [num_nodes, num_hyperedges, data.num_incidences, code]
-    return torch.tensor(sizes, device=index.device)
-
-
-def anchors_per_hyperedge(data: AnchorData, mask: Tensor) -> int:
-    r"""How many anchors a hyperedge has, as far as those in :obj:`mask` tell; one if
-    there are none.
-
-    Args:
-        data (AnchorData): The hypergraph.
-        mask (torch.Tensor): The hyperedges with known anchors.
-
-    Shapes:
-        - **mask:** :math:`(M)`
-    """
-    anchors = int(data['y'][mask[data.hyperedge_index[1]]].sum())
-    return max(1, round(anchors / max(int(mask.sum()), 1)))

@@ -1,110 +1,136 @@
-"""Any encoder of hypergraphs as a predictor of anchors."""
+"""AnchorPredictor: any encoder as a predictor of anchors."""
 
 import copy
-import inspect
-import math
-import warnings
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Linear, Module, Parameter
+from torch_geometric.nn.inits import reset
+from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import softmax
-from tqdm import tqdm
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
-from tgx_anchor.nn.predictors.anchor_model import AnchorModel, check_data, fingerprint
+from tgx_anchor.nn.predictors.add_missing import AddMissing
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
+from tgx_anchor.nn.predictors.known_anchors import check_data
+from tgx_anchor.nn.predictors.packed_encoder import pack_encoder, unpack_encoder
 from tgx_anchor.nn.predictors.paper_baselines import paper_baseline
-from tgx_anchor.nn.predictors.represent import log_proba, node_features, represent
+from tgx_anchor.nn.predictors.represent import (
+    asked_names,
+    log_proba,
+    node_features,
+    represent,
+)
 from tgx_anchor.nn.predictors.training import PredictorTraining
+from tgx_anchor.nn.predictors.training_options import Objective, TrainingOptions
+from tgx_anchor.transforms import (
+    AddRandomWalkEmbedding,
+    AddTopologicalFeatures,
+    AddWithinOrderRank,
+)
 
-Objective = Literal['role', 'anchor']
-_OBJECTIVES: tuple[Objective, ...] = ('role', 'anchor')
+# The size of embeddings for an encoder without 'in_channels'.
+_IN_CHANNELS = 48
 
 
 class AnchorPredictor(AnchorModel):
     r"""Turns an encoder of hypergraphs into a predictor of anchors.
 
-    The encoder gives a vector :math:`\mathbf{z}_{v;e}` to every incidence, or vectors
-    :math:`\mathbf{z}_v` and :math:`\mathbf{z}_e` to nodes and hyperedges, which are
-    joined. One linear map turns it into logits of roles,
+    The encoder computes a vector :math:`\mathbf{z}_{v;e}` for every incidence, or
+    vectors :math:`\mathbf{z}_v` and :math:`\mathbf{z}_e` for nodes and hyperedges,
+    which are concatenated. One linear layer, the head, computes the logits of roles,
 
     .. math::
         \mathbf{l}_{v;e} = \mathbf{W} \left[ \mathbf{z}_e \, \Vert \, \mathbf{z}_v
         \right] + \mathbf{b},
 
-    which learn the roles of all members of the training hyperedges by cross-entropy.
-    The anchor is then the member with the highest probability of the anchor's role, as
-    in the comparison of the `"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper. With
-    :obj:`objective="anchor"` there is one logit per incidence, which learns the anchor
-    directly, as a softmax over the members; what the head adds for a hyperedge is the
-    same for all of them, so that of a pair of vectors it is then the node's that
-    counts.
+    which are trained by cross-entropy on the roles of all members of the training
+    hyperedges. The predicted anchor is the member with the highest probability of the
+    anchor's role, as for the baselines of the `"Identifying Group Anchors in Real-World
+    Group Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
+    With :obj:`objective="anchor"` there is one logit per incidence, trained directly by
+    the softmax over the members of a hyperedge. The part of the logit that comes from
+    :math:`\mathbf{z}_e` is then the same for all members, and has no effect.
 
-    The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
-    with the encoder.
+    The features of nodes :obj:`data.x` initialise a table that is trained along with
+    the encoder.
 
-    Any module is an encoder whose :meth:`forward` takes :obj:`x` and
-    :obj:`hyperedge_index`, and returns vectors of incidences, or a pair of vectors of
-    nodes and of hyperedges. What else it asks for by name is passed on:
-    :obj:`num_hyperedges`; :obj:`node_degree` and :obj:`hyperedge_size` in the whole
-    hypergraph; :obj:`drawn_mask`, the incidences that nodes receive from in a
-    mini-batch; and every attribute of the data but labels and splits.
+    An encoder is any module whose :meth:`forward` takes :obj:`x` and
+    :obj:`hyperedge_index`, and returns either the vectors of incidences or a pair, the
+    vectors of nodes and of hyperedges. Further arguments of :meth:`forward` are passed
+    by name: every attribute of the data except for labels and splits, and
+    :obj:`num_nodes` and :obj:`num_hyperedges`.
+
+    To be trained in mini-batches, an encoder needs an integer attribute
+    :obj:`num_layers`: the loader draws the neighbours of the target hyperedges for so
+    many layers. If the encoder needs neighbours of another depth than its layers, it
+    has the attribute :obj:`num_hops`, which takes precedence. Without either, set
+    :obj:`batch_size=None`.
 
     .. note::
-        The reference implementations of the baselines differ in what does no good:
-        their first node never learns its features (a padding row); they validate on
-        sampled neighbourhoods, and HCHA and HNN with dropout, on what they saw before
-        the last step. Here all nodes learn, and validation and prediction are one pass
-        over the whole hypergraph without dropout.
-
-        To be simpler, and for no other reason, a node draws its neighbours once for all
-        layers of a mini-batch, where the references draw anew for each layer. With
-        :obj:`num_neighbors=-1` or one layer this is the same.
+        The training differs from the reference implementations of the baselines in
+        three ways. (1) All nodes learn their features; in the references, the first
+        node is a padding row that never learns. (2) Validation and prediction are one
+        pass over the whole hypergraph without dropout; the references validate on
+        sampled neighbourhoods, and HCHA and HNN with dropout on the representations
+        from before the last step. (3) A node draws its neighbours once for all layers
+        of a mini-batch; the references draw again for each layer. This is simpler, and
+        the same with :obj:`num_neighbors=-1` or one layer.
 
     .. code-block:: python
 
         data = AddRandomWalkEmbedding(48)(data)
         model = AnchorPredictor(HGNN(48, 64, 2, 128)).fit(data, progress=True)
+        model.history[-1]['val_accuracy']
+
+    If there is a :obj:`data.val_mask`, :meth:`fit` validates every :obj:`eval_every`
+    epochs, keeps the best state, and stops early. The best state is the one of highest
+    :obj:`val_role_accuracy`, the accuracy of the roles of all members, as in the paper;
+    where roles are not learnt, the one of highest :obj:`val_accuracy`, the accuracy of
+    anchors. :obj:`history` has both.
+
+    A checkpoint of another model is refused. Encoders that are not of this package are
+    told apart by the name of their class and their weights only.
 
     Args:
         encoder (torch.nn.Module): The encoder. If it has :meth:`reset_parameters`,
-            training starts from the weights that it draws, else from those that are
-            there; if it has :meth:`parameter_groups`, the optimiser
-            takes these instead of all its parameters alike.
-        num_roles (int, optional): The number of roles, as many as there are in the
-            hyperedges to learn from if :obj:`None`. They may be any numbers: the
-            smallest one is the first. (default: :obj:`None`)
-        objective (str, optional): Whether to learn the :obj:`"role"` of all members, or
-            the :obj:`"anchor"` only. Roles that do not tell the anchor count as two,
-            that of anchors and that of others. (default: :obj:`"role"`)
-        lr (float, optional): The learning rate, of all that the encoder's
-            :meth:`parameter_groups` give no rate of their own, as those of
-            :class:`UniGCN` do. (default: :obj:`0.001`)
+            training starts from newly drawn weights, else from the present ones. If it
+            has :meth:`parameter_groups`, the optimiser gets these groups.
+        num_roles (int, optional): The number of roles; if :obj:`None`, the number of
+            roles in the hyperedges to learn from. (default: :obj:`None`)
+        objective (str, optional): :obj:`"role"` to learn the roles of all members, or
+            :obj:`"anchor"` to learn the anchors only. If the anchors are not exactly
+            the members of one role, there are two roles: anchors and others.
+            (default: :obj:`"role"`)
+        lr (float, optional): The learning rate, also of those of the encoder's
+            :meth:`parameter_groups` that do not set one. (default: :obj:`0.001`)
         batch_size (int, optional): The number of hyperedges in a mini-batch, or
             :obj:`None` for one step per epoch on the whole hypergraph.
             (default: :obj:`64`)
-        num_neighbors (int, optional): From how many of its hyperedges a node receives
-            in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
+        num_neighbors (int, optional): The number of hyperedges that a node receives
+            from in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
         num_epochs (int, optional): The largest number of epochs. (default: :obj:`100`)
-        weight_decay (float, optional): The weight decay, likewise.
-            (default: :obj:`0.0`)
+        weight_decay (float, optional): The weight decay, also of groups that do not set
+            one. (default: :obj:`0.0`)
         eps (float, optional): The :math:`\epsilon` of Adam. (default: :obj:`1e-8`)
-        gamma (float, optional): The learning rate shrinks by this factor in every
+        gamma (float, optional): The factor by which the learning rate decays in every
             epoch. (default: :obj:`0.99`)
         max_norm (float, optional): If given, the gradients of table, encoder and head
             are each clipped to this norm. (default: :obj:`None`)
-        eval_every (int, optional): The number of epochs between two looks at
-            :obj:`val_mask`. (default: :obj:`5`)
-        patience (int, optional): Training stops once so many looks in a row found no
-            improvement. (default: :obj:`6`)
-        seed (int, optional): Decides all random draws. (default: :obj:`0`)
+        eval_every (int, optional): The number of epochs between two validations.
+            (default: :obj:`5`)
+        patience (int, optional): The number of validations in a row without improvement
+            after which training stops. (default: :obj:`6`)
+        seed (int, optional): The seed of all random draws. (default: :obj:`0`)
     """
+
+    #: The class of the training loop, which a subclass may replace.
+    training_class: type[PredictorTraining] = PredictorTraining
 
     head: Linear | None
     table: Parameter | None
@@ -131,36 +157,6 @@ class AnchorPredictor(AnchorModel):
         super().__init__(seed)
         if not isinstance(encoder, Module):
             raise ValueError(f"'encoder' must be a module (got {encoder!r})")
-        if objective not in _OBJECTIVES:
-            raise ValueError(
-                f"'objective' must be one of {', '.join(_OBJECTIVES)} "
-                f'(got {objective!r})'
-            )
-        for name, count in (
-            ('num_roles', num_roles),
-            ('batch_size', batch_size),
-            ('num_epochs', num_epochs),
-            ('eval_every', eval_every),
-            ('patience', patience),
-        ):
-            if count is not None and count < 1:
-                raise ValueError(f"'{name}' must be positive (got {count})")
-        if num_neighbors < 1 and num_neighbors != -1:
-            raise ValueError(
-                f"'num_neighbors' must be positive, or -1 for all (got {num_neighbors})"
-            )
-        for name, value in (
-            ('lr', lr),
-            ('eps', eps),
-            ('gamma', gamma),
-            ('max_norm', max_norm),
-        ):
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"'{name}' must be positive (got {value})")
-        if not 0 <= weight_decay < math.inf:
-            raise ValueError(
-                f"'weight_decay' must lie in [0, inf) (got {weight_decay})"
-            )
         self.encoder = encoder
         self.num_roles = num_roles
         self.objective: Objective = objective
@@ -174,8 +170,7 @@ class AnchorPredictor(AnchorModel):
         self.max_norm = max_norm
         self.eval_every = eval_every
         self.patience = patience
-        self.history: list[dict[str, float]] = []
-        self.interrupted = False
+        self._options()
         self.register_module('head', None)
         self.register_parameter('table', None)
         self.register_buffer('fitted_on', torch.full((4,), -1))
@@ -183,7 +178,7 @@ class AnchorPredictor(AnchorModel):
 
     @classmethod
     def from_paper(cls, method: str, setting: str, **kwargs: Any) -> Self:
-        r"""A baseline of the paper with its published settings.
+        r"""Makes a baseline of the paper with its published hyperparameters.
 
         Args:
             method (str): :obj:`"WHATsNet"`, :obj:`"CoNHD-U"`, :obj:`"CoNHD-I"`,
@@ -191,12 +186,24 @@ class AnchorPredictor(AnchorModel):
                 :obj:`"HCHA"` or :obj:`"HNN"`.
             setting (str): The dataset, which its kind of anchor may follow:
                 :obj:`"qaBI"`, :obj:`"coDB_last"`.
-            **kwargs: Further arguments of the constructor, which win.
+            **kwargs: Further arguments of the constructor, which take precedence.
         """
         return cls(**{**paper_baseline(method, setting), **kwargs})
 
+    def reset_parameters(self) -> None:
+        r"""Resets all learnable parameters of the encoder, and removes the head and the
+        table, whose sizes depend on the data. The model must then be fitted again.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self.seed)
+            reset(self.encoder)
+        self.head = self.table = None
+        self.fitted_on = torch.full_like(self.fitted_on, -1)
+        self.anchor_role = torch.zeros_like(self.anchor_role)
+        self.history, self.interrupted = [], False
+
     def forward(self, data: AnchorData) -> Tensor:
-        r"""The logits of the roles of each incidence, or one logit with
+        r"""Computes the logits of the roles of each incidence, or one logit with
         :obj:`objective="anchor"`.
 
         Args:
@@ -206,78 +213,67 @@ class AnchorPredictor(AnchorModel):
             - **output:** :math:`(P, C)`
         """
         if self.head is None:
-            raise ValueError(
-                "'AnchorPredictor' must be fitted before it predicts (got none)"
-            )
+            raise ValueError("'AnchorPredictor' is not fitted yet: call 'fit' first")
         check_data(data)
         # The learnt table where it was learnt, the features of the data elsewhere.
         x: Tensor | None = self.table
-        if x is None or not torch.equal(self.fitted_on, fingerprint(data)):
+        if x is None or not torch.equal(self.fitted_on, self._fingerprint(data)):
             x = node_features(data)
         out: Tensor = self.head(represent(self.encoder, data, x))
         return out
 
     # Learning ################################################################
 
-    def fit(
-        self,
-        data: AnchorData,
-        progress: bool = False,
-        checkpoint: str | Path | None = None,
-    ) -> Self:
-        r"""Learns from :obj:`data.train_mask`, or without one from all hyperedges with
-        a known anchor that leave a choice. Where there is a :obj:`val_mask`, the state
-        of the best epoch on it is kept, and training stops when it has been the best
-        for long. If anything is wrong with the data, the model stays as it was.
-
-        Interrupted from the keyboard, training ends with the best state so far, a
-        warning, and :obj:`interrupted` set.
+    def required_transform(self, progress: bool = False) -> BaseTransform:
+        r"""Returns a transform that adds random-walk embeddings :obj:`x`, and the ranks
+        (:obj:`incidence_rank`) and topological features (:obj:`incidence_attr`) if the
+        encoder takes them; each only if the data does not have it.
 
         Args:
-            data (AnchorData): The hypergraph.
-            progress (bool, optional): If set to :obj:`True`, shows a progress bar.
+            progress (bool, optional): If set to :obj:`True`, shows progress bars.
                 (default: :obj:`False`)
-            checkpoint (str, optional): A file that takes the state of training at every
-                look at :obj:`val_mask`. If it is there already, training goes on from
-                it, and ends as if it had never stopped. That of another model is
-                refused; of an encoder that is not from this package, only the weights
-                tell it from another. (default: :obj:`None`)
         """
-        training = PredictorTraining(self, data, checkpoint)
-        bar = tqdm(
-            total=self.num_epochs,
-            initial=training.epoch,
-            desc=type(self.encoder).__name__,
-            disable=not progress,
+        transforms: dict[str, BaseTransform] = {}
+        names = asked_names(self.encoder)
+        if 'incidence_rank' in names:
+            transforms['incidence_rank'] = AddWithinOrderRank()
+        if 'incidence_attr' in names:
+            transforms['incidence_attr'] = AddTopologicalFeatures()
+        width = getattr(self.encoder, 'in_channels', None)
+        if not isinstance(width, int) or width < 1:
+            width = _IN_CHANNELS
+        transforms['x'] = AddRandomWalkEmbedding(
+            width, seed=self.seed, progress=progress
         )
-        self.interrupted = False
-        shown: dict[str, float] = {}
-        with bar:
-            try:
-                for record in training.run():
-                    # What was found at the last look stays in sight.
-                    shown.update(record)
-                    bar.update()
-                    bar.set_postfix(shown)
-            except KeyboardInterrupt:
-                if training.epoch == 0:
-                    raise
-                self.interrupted = True
+        return AddMissing(transforms)
+
+    def _options(self) -> TrainingOptions:
+        values = {
+            each.name: getattr(self, each.name) for each in fields(TrainingOptions)
+        }
+        return TrainingOptions(**values)
+
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        training = self.training_class(self.encoder, data, self._options(), run.use_val)
+        if run.checkpoint is not None:
+            training.resume(run.checkpoint)
+        run.history = training.history.copy()
+        name = type(self.encoder).__name__
+        run.epochs(training.run(), name, self.num_epochs, num_done=training.epoch)
         training.finish()
-        if self.interrupted:
-            # The best state so far is what the user waited for.
-            warnings.warn(
-                f"'fit' was interrupted after {training.epoch} of {self.num_epochs} "
-                f'epochs; the best state so far is kept',
-                stacklevel=2,
-            )
-        return self
+        self.encoder, self.head = training.encoder, training.head
+        self.table = training.table
+        self.fitted_on = self._fingerprint(data)
+        self.anchor_role = torch.tensor(
+            training.anchor_role, device=training.table.device
+        )
+        self.eval()
 
     # Predicting ##############################################################
 
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The probability that each member is the anchor of its hyperedge, in one pass
-        over the whole hypergraph, without sampling or dropout:
+        r"""Computes the probability that each member is the anchor of its hyperedge, in
+        one pass over the whole hypergraph, without sampling or dropout:
 
         .. math::
             \frac{\Pr [ \mathrm{role}_{v;e} = \mathrm{anchor} ]}{\sum_{u \in e}
@@ -296,8 +292,8 @@ class AnchorPredictor(AnchorModel):
         )
 
     def rank_score(self, data: AnchorData) -> Tensor:
-        r"""The logit of the anchor's role, which does not look at those of the other
-        roles: the paper picks the anchors of baselines by probability, but ranks
+        r"""Computes the logit of the anchor's role, whatever the logits of the other
+        roles are: the paper picks the anchors of baselines by probability, but ranks
         members by logit for MRR and NDCG.
 
         Args:
@@ -322,24 +318,12 @@ class AnchorPredictor(AnchorModel):
     # Files ###################################################################
 
     def _packed_params(self) -> dict[str, Any]:
-        params, name = self.get_params(), type(self.encoder).__name__
-        params['encoder'] = {'name': name, 'params': {}}
-        if type(self.encoder) is _own_encoder(name):
-            names = list(inspect.signature(type(self.encoder).__init__).parameters)[1:]
-            params['encoder']['params'] = {n: getattr(self.encoder, n) for n in names}
-        return params
+        return {**self.get_params(), 'encoder': pack_encoder(self.encoder)}
 
     @classmethod
     def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         if 'encoder' not in kwargs:
-            name = params['encoder']['name']
-            found = _own_encoder(name)
-            if found is None:
-                raise ValueError(
-                    f"'encoder' must be given to load a model with the encoder "
-                    f'{name!r}, which is not of this package (got None)'
-                )
-            kwargs['encoder'] = found(**params['encoder']['params'])
+            kwargs['encoder'] = unpack_encoder(params['encoder'])
         return {**params, **kwargs}
 
     def _allocate(self, state: Mapping[str, Any]) -> None:
@@ -350,7 +334,7 @@ class AnchorPredictor(AnchorModel):
             self.head = Linear(size, num_outputs).to(device)
         if 'table' in state:
             self.table = Parameter(torch.empty_like(state['table'], device=device))
-        # What does not fit must not be half copied.
+        # A copy, so that a state that does not fit leaves no trace.
         self.encoder = copy.deepcopy(self.encoder)
         for name in ('fitted_on', 'anchor_role'):
             if name in state:
@@ -359,12 +343,3 @@ class AnchorPredictor(AnchorModel):
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())
         return f'{self.__class__.__name__}({params})'
-
-
-def _own_encoder(name: str) -> type[Module] | None:
-    # An encoder of this package by name, which a file may ask for.
-    from tgx_anchor import nn
-
-    found = getattr(nn, name, None)
-    is_encoder = isinstance(found, type) and issubclass(found, HypergraphEncoder)
-    return found if is_encoder else None

@@ -1,78 +1,50 @@
-"""The method of the paper: score, strengthen, aggregate."""
+"""AnchorRadar: score incidences, learn strengths of nodes, aggregate them."""
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter, softmax
-from tqdm import tqdm
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.functional import (
-    StrengthProblem,
-    aggregate_strength,
-    anchor_target,
-    strength_problem,
-)
-from tgx_anchor.nn.functional.anchor_cross_entropy import target_cross_entropy
-from tgx_anchor.nn.functional.strength_loss import (
-    ALIGNMENTS,
-    Alignment,
-    StrengthBuffers,
-    strength_gradient,
-)
+from tgx_anchor.nn.functional import aggregate_strength
+from tgx_anchor.nn.functional.strength_loss import ALIGNMENTS, Alignment
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
-from tgx_anchor.nn.predictors.anchor_model import (
-    AnchorModel,
-    anchors_per_hyperedge,
-    check_data,
-    fingerprint,
-    topology,
-    training_mask,
-)
+from tgx_anchor.nn.predictors.add_missing import AddMissing
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.incidence_features import (
     attribute_scale,
     incidence_features,
 )
-from tgx_anchor.nn.predictors.tuning import (
-    PAPER_GRID,
-    TuneResult,
-    search_grid,
+from tgx_anchor.nn.predictors.known_anchors import (
+    anchors_per_hyperedge,
+    check_data,
+    training_mask,
 )
+from tgx_anchor.nn.predictors.stages import (
+    StageOptions,
+    alignment_problem,
+    check_converged,
+    new_scorer,
+    reference_proba,
+    scorer_epochs,
+    strength_epochs,
+)
+from tgx_anchor.nn.predictors.tune_result import TuneResult
+from tgx_anchor.nn.predictors.tuning import PAPER_GRID, check_grid, search_grid
+from tgx_anchor.paper import hyperparameters
+from tgx_anchor.transforms import AddTopologicalFeatures
 
 Stages = Literal['both', 'first', 'second']
-_STAGES: tuple[Stages, ...] = ('both', 'first', 'second')
-
-# lr_stage1, lr_stage2, alpha, w: the published choices.
-PAPER_PARAMS: dict[str, tuple[float, float, float, float | None]] = {
-    'coAA_first': (0.01, 0.1, 0.06, 7),
-    'coAA_last': (0.01, 0.1, 0.09, 4),
-    'coDB_first': (0.01, 0.1, 0.06, 10),
-    'coDB_last': (0.001, 0.1, 0.09, 3),
-    'coSM_first': (0.001, 0.1, 0.06, 6),
-    'coSM_last': (0.01, 0.01, 0.3, 2),
-    'qaBI': (0.1, 0.1, 0.06, 4),
-    'qaPH': (0.1, 0.01, 0.3, 4),
-    'qaMA': (0.01, 0.01, 0.06, 1),
-    'qaST': (0.001, 0.001, 0.9, 9),
-    'emEN': (0.01, 0.1, 0.2, 9),
-    'emEU': (0.001, 0.1, 0.08, 2),
-    'emER': (0.01, 0.01, 0.9, 3),
-    'soME': (0.01, 0.1, 0.06, 10),
-    'soRE': (0.001, 0.001, 0.0, 1),
-    'moML': (0.1, 0.1, 1.0, None),
-}
-
-# Rows that pass through the network at once, few enough for their hidden layer to
-# reuse memory.
-_CHUNK_ROWS = 1 << 15
 
 
 class AnchorRadar(AnchorModel):
@@ -80,15 +52,15 @@ class AnchorRadar(AnchorModel):
     Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
 
     #. **Stage 1.** A small MLP scores every incidence from its features,
-       :math:`s^{(1)}_{v;e}`, and learns from the known anchors
+       :math:`s^{(1)}_{v;e}`, and is trained on the known anchors
        (:class:`~tgx_anchor.nn.IncidenceScorer`).
-    #. **Stage 2.** Every node gets one strength :math:`s^{(2)}_v`, which explains the
-       known anchors and, with weight :math:`\alpha`, agrees with the scores of stage 1
-       in all hyperedges (:class:`~tgx_anchor.nn.AnchorStrength`,
+    #. **Stage 2.** Every node has one strength :math:`s^{(2)}_v`, trained to explain
+       the known anchors and, with weight :math:`\alpha`, to agree with the scores of
+       stage 1 in all hyperedges (:class:`~tgx_anchor.nn.AnchorStrength`,
        :func:`~tgx_anchor.nn.functional.strength_loss`).
-    #. **Aggregation.** The strongest member of each hyperedge is taken for its anchor,
-       and what counts is the share :math:`\hat{p}_v` of its hyperedges that a node
-       would then anchor, known ones with weight :math:`w`
+    #. **Aggregation.** With the strongest member of each hyperedge as its anchor, the
+       score of a node is the share :math:`\hat{p}_v` of its hyperedges that it anchors,
+       in which known anchors have the weight :math:`w`
        (:func:`~tgx_anchor.nn.functional.aggregate_strength`).
 
     The features are :obj:`incidence_attr`, as
@@ -98,9 +70,16 @@ class AnchorRadar(AnchorModel):
     :math:`D (F + 2) + 1 + N` learnable parameters.
 
     On another hypergraph than the one it was fitted on, even if it differs by a single
-    group, the model predicts inductively: stage 1 scores it, and stage 2 learns
-    strengths there from these scores alone. Known anchors there do not count: to use
-    them, fit again, which takes seconds.
+    hyperedge only, the model predicts inductively: stage 1 scores the incidences, and
+    stage 2 learns strengths from these scores alone. Known anchors of that hypergraph
+    are not used: to use them, fit again, which takes seconds.
+
+    If :meth:`fit` is interrupted in stage 1, there are no strengths yet to predict
+    with: :class:`KeyboardInterrupt` is raised and the model stays as it was, also with
+    :obj:`on_interrupt="keep_best"` (unless :obj:`stages` is :obj:`"first"`). In stage
+    2, :obj:`"keep_best"` keeps the strengths of the last epoch. Each record of
+    :obj:`history` has its :obj:`stage`, 1 or 2; those of stage 2 have no :obj:`loss`,
+    of which only the gradient is computed.
 
     .. code-block:: python
 
@@ -127,8 +106,8 @@ class AnchorRadar(AnchorModel):
             (default: :obj:`"all"`)
         stages (str, optional): :obj:`"both"`, or only the :obj:`"first"` or the
             :obj:`"second"` one. (default: :obj:`"both"`)
-        seed (int, optional): Decides the first weights of the MLP, and the draws
-            between equals. (default: :obj:`0`)
+        seed (int, optional): The seed of the first weights of the MLP, and of draws
+            between members of equal score. (default: :obj:`0`)
     """
 
     scorer: IncidenceScorer | None
@@ -177,11 +156,12 @@ class AnchorRadar(AnchorModel):
                 f"'alignment' must be one of {', '.join(ALIGNMENTS)} "
                 f'(got {alignment!r})'
             )
-        if stages not in _STAGES:
+        if stages not in get_args(Stages):
             raise ValueError(
-                f"'stages' must be one of {', '.join(_STAGES)} (got {stages!r})"
+                f"'stages' must be one of {', '.join(get_args(Stages))} "
+                f'(got {stages!r})'
             )
-        # Plain numbers, since NumPy's could be saved with the model, but not loaded.
+        # Plain numbers: those of NumPy could be saved with the model, but not loaded.
         self.hidden_channels = int(hidden_channels)
         self.lr_stage1 = float(lr_stage1)
         self.lr_stage2 = float(lr_stage2)
@@ -199,25 +179,19 @@ class AnchorRadar(AnchorModel):
 
     @classmethod
     def from_paper(cls, setting: str, **kwargs: Any) -> Self:
-        r"""A model with the published hyperparameters of a setting.
+        r"""Makes a model with the published hyperparameters of a setting.
 
         Args:
             setting (str): The dataset, with its kind of anchor where there are several:
                 :obj:`"qaBI"`, :obj:`"coDB_last"`.
-            **kwargs: Further arguments of the constructor, which win.
+            **kwargs: Further arguments of the constructor, which take precedence.
         """
-        if setting not in PAPER_PARAMS:
-            raise ValueError(
-                f"'setting' must be one of {', '.join(PAPER_PARAMS)} (got {setting!r})"
-            )
-        names = ('lr_stage1', 'lr_stage2', 'alpha', 'w')
-        published = dict(zip(names, PAPER_PARAMS[setting], strict=True))
-        return cls(**{**published, **kwargs})
+        return cls(**{**hyperparameters('AnchorRadar', setting), **kwargs})
 
     def reset_parameters(self) -> None:
-        r"""Resets all learnable parameters; what :meth:`fit` has found is lost."""
+        r"""Resets all learnable parameters. The model must then be fitted again."""
         if self.scorer is not None:
-            fresh = self._new_scorer(self.scorer.in_channels)
+            fresh = new_scorer(self.scorer.in_channels, self._options())
             self.scorer = fresh.to(self.fitted_on.device)
         if self.strengths is not None:
             self.strengths.reset_parameters()
@@ -225,19 +199,20 @@ class AnchorRadar(AnchorModel):
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.num_anchors = torch.ones_like(self.num_anchors)
         self.scale = self.scale.new_empty((2, 0))
+        self.history, self.interrupted = [], False
 
     @property
     def strength(self) -> Tensor:
         r"""The learnt strength of each node, :math:`(N)`."""
         if self.strengths is None:
             raise ValueError(
-                "'strength' must be learnt first: call 'fit', with 'stages' other than "
-                "'first' (got none)"
+                "'strength' is not learnt yet: call 'fit' first, with 'stages' other "
+                "than 'first'"
             )
         return self.strengths.strength.detach()
 
     def forward(self, feature: Tensor) -> Tensor:
-        r"""The score :math:`s^{(1)}_{v;e}` of stage 1.
+        r"""Computes the scores :math:`s^{(1)}_{v;e}` of stage 1.
 
         Args:
             feature (torch.Tensor): The features of the incidences.
@@ -247,150 +222,64 @@ class AnchorRadar(AnchorModel):
             - **output:** :math:`(P)`
         """
         if self.scorer is None:
-            raise ValueError("'AnchorRadar' must be fitted before it scores (got none)")
+            raise ValueError(
+                "'AnchorRadar' is not fitted yet: call 'fit' first, with 'stages' "
+                "other than 'second'"
+            )
         out: Tensor = self.scorer(feature)
         return out
 
     # Learning ################################################################
 
-    def fit(
-        self, data: AnchorData, use_val: bool = False, progress: bool = False
-    ) -> Self:
-        r"""Learns both stages from :obj:`data.train_mask`, or without one from all
-        hyperedges with a known anchor that leave a choice. If anything is wrong with
-        the data, the model stays as it was.
+    def required_transform(self, progress: bool = False) -> BaseTransform:  # noqa: ARG002
+        r"""Returns a transform that adds the topological features, if the data does not
+        have them and stage 1 is learnt.
 
         Args:
-            data (AnchorData): The hypergraph.
-            use_val (bool, optional): If set to :obj:`True`, learns from
-                :obj:`data.val_mask`, too, once the hyperparameters are chosen.
-                (default: :obj:`False`)
-            progress (bool, optional): If set to :obj:`True`, shows a progress bar.
-                (default: :obj:`False`)
+            progress (bool, optional): Has no effect here. (default: :obj:`False`)
         """
-        mask = training_mask(data, use_val)
+        if self.stages == 'second':
+            return AddMissing()
+        return AddMissing({'incidence_attr': AddTopologicalFeatures()})
+
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        mask = training_mask(data, run.use_val)
         scorer = strengths = None
+        scale = attribute_scale(data)
         reference = torch.zeros(data.num_incidences, device=mask.device)
         if self.stages != 'second':
-            scorer, reference = self._first_stage(data, mask, self.lr_stage1, progress)
+            feature = incidence_features(data, scale)
+            scorer = new_scorer(feature.size(1), self._options()).to(feature.device)
+            lr = self.lr_stage1
+            epochs = scorer_epochs(scorer, feature, data, mask, lr, self.num_epochs)
+            # Scores alone are no state of a model that predicts by strengths.
+            must_finish = self.stages == 'both'
+            run.epochs(epochs, 'stage 1', self.num_epochs, must_finish=must_finish)
+            check_converged(scorer, 1, lr)
+            reference = reference_proba(scorer, feature, data)
         share = torch.empty(0, dtype=torch.double, device=mask.device)
         num_anchors = anchors_per_hyperedge(data, mask)
         if self.stages != 'first':
-            strengths = self._second_stage(
-                data,
-                strength_problem(
-                    reference, *topology(data), data['y'], mask, self.alignment
-                ),
-                self.alpha if self.stages == 'both' else 0.0,
-                progress,
-            )
+            y = data['y']
+            problem = alignment_problem(reference, data, y, mask, self.alignment)
+            alpha = self.alpha if self.stages == 'both' else 0.0
+            strengths = AnchorStrength(int(data.num_nodes or 0)).to(mask.device)
+            lr = self.lr_stage2
+            epochs = strength_epochs(strengths, problem, alpha, lr, self.num_epochs)
+            run.epochs(epochs, 'stage 2', self.num_epochs)
+            strengths.strength.grad = None
+            check_converged(strengths, 2, lr)
             strength = strengths.strength.detach()
-            share = self._share(strength, data, data['y'], mask, num_anchors)
+            share = self._share(strength, data, y, mask, num_anchors)
         self.scorer, self.strengths, self.share = scorer, strengths, share
-        self.fitted_on = fingerprint(data)
+        self.fitted_on = self._fingerprint(data)
         self.num_anchors = torch.full_like(self.num_anchors, num_anchors)
-        self.scale = attribute_scale(data)
-        return self
+        self.scale = scale
 
-    def _first_stage(
-        self, data: AnchorData, mask: Tensor, lr: float, progress: bool
-    ) -> tuple[IncidenceScorer, Tensor]:
-        feature = incidence_features(data, attribute_scale(data))
-        scorer = self._fit_scorer(feature, data, mask, lr, progress)
-        return scorer, self._reference(scorer, feature, data)
-
-    def _second_stage(
-        self, data: AnchorData, problem: StrengthProblem, alpha: float, progress: bool
-    ) -> AnchorStrength:
-        strengths = AnchorStrength(int(data.num_nodes or 0))
-        strengths.to(data.hyperedge_index.device)
-        self._fit_strengths(strengths, problem, alpha, self.lr_stage2, progress)
-        return strengths
-
-    def _new_scorer(self, in_channels: int) -> IncidenceScorer:
-        # Only the generator of the CPU draws here: others stay as they are.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self.seed)
-            return IncidenceScorer(in_channels, self.hidden_channels)
-
-    def _fit_scorer(
-        self,
-        feature: Tensor,
-        data: AnchorData,
-        mask: Tensor,
-        lr: float,
-        progress: bool,
-    ) -> IncidenceScorer:
-        # Only the known hyperedges take part, so only their rows are touched.
-        row = mask[data.hyperedge_index[1]]
-        known_feature = feature[row]
-        hyperedge = (mask.long().cumsum(0) - 1)[data.hyperedge_index[1][row]]
-        weight = known_feature.new_ones(int(mask.sum()))
-        target = anchor_target(data['y'][row], hyperedge, weight > 0)
-        # The loss is a sum over hyperedges: whole ones pass in blocks of rows.
-        end = hyperedge.bincount(minlength=weight.numel()).cumsum(0)
-        number = torch.unique_consecutive(end // _CHUNK_ROWS, return_counts=True)[1]
-        first = number.cumsum(0) - number
-        rows = torch.diff(end[first + number - 1], prepend=end.new_zeros(1)).tolist()
-        blocks = list(
-            zip(
-                known_feature.split(rows),
-                target.to(weight.dtype).split(rows),
-                weight.split(number.tolist()),
-                (hyperedge - first.repeat_interleave(number)[hyperedge]).split(rows),
-                strict=True,
-            )
+    def _options(self) -> StageOptions:
+        return StageOptions(
+            self.hidden_channels, self.num_epochs, self.alignment, self.seed
         )
-        scorer = self._new_scorer(feature.size(1)).to(feature.device)
-        optimizer = torch.optim.Adam(scorer.parameters(), lr=lr)
-        for _ in self._epochs('stage 1', progress):
-            optimizer.zero_grad()
-            for part, *known in blocks:
-                target_cross_entropy(scorer(part), *known).backward()
-            optimizer.step()
-        if not all(torch.isfinite(p).all() for p in scorer.parameters()):
-            raise ValueError(
-                f"'lr_stage1' must be smaller: stage 1 diverged (got {lr})"
-            )
-        return scorer
-
-    def _fit_strengths(
-        self,
-        strengths: AnchorStrength,
-        problem: StrengthProblem,
-        alpha: float | Tensor,
-        lr: float,
-        progress: bool,
-    ) -> None:
-        # One column per weight; the gradient in closed form needs no graph.
-        strength = strengths.strength
-        strength.grad = torch.zeros_like(strength)
-        table, out = (
-            value if value.dim() == 2 else value.unsqueeze(1)
-            for value in (strength.detach(), strength.grad)
-        )
-        weight = torch.as_tensor(alpha, dtype=table.dtype, device=table.device)
-        buffers = StrengthBuffers(problem, table.size(1))
-        optimizer = torch.optim.Adam([strength], lr=lr, fused=True)
-        for _ in self._epochs('stage 2', progress):
-            strength_gradient(table, problem, weight, out, buffers)
-            optimizer.step()
-        strength.grad = None
-        if not torch.isfinite(strength).all():
-            raise ValueError(
-                f"'lr_stage2' must be smaller: stage 2 diverged (got {lr})"
-            )
-
-    def _epochs(self, name: str, progress: bool) -> Iterator[int]:
-        return iter(tqdm(range(self.num_epochs), desc=name, disable=not progress))
-
-    def _reference(
-        self, scorer: IncidenceScorer, feature: Tensor, data: AnchorData
-    ) -> Tensor:
-        # The probabilities of stage 1, those that stage 2 is aligned with.
-        with torch.no_grad():
-            score = torch.cat([scorer(part) for part in feature.split(_CHUNK_ROWS)])
-        return softmax(score, data.hyperedge_index[1], num_nodes=data.num_hyperedges)
 
     def _share(
         self,
@@ -416,7 +305,7 @@ class AnchorRadar(AnchorModel):
     # Predicting ##############################################################
 
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The probability that each member is the anchor of its hyperedge: in
+        r"""Computes the probability that each member is the anchor of its hyperedge: in
         proportion to :math:`\hat{p}_v`, or without aggregation the softmax of
         strengths, or of scores with stage 1 only.
 
@@ -428,14 +317,12 @@ class AnchorRadar(AnchorModel):
               precision, or in that of the scores with stage 1 only
         """
         if self.fitted_on[0] < 0:
-            raise ValueError(
-                "'AnchorRadar' must be fitted before it predicts (got none)"
-            )
+            raise ValueError("'AnchorRadar' is not fitted yet: call 'fit' first")
         check_data(data)
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
         if self.strengths is None and self.scorer is not None:
-            return self._reference(self.scorer, self._features(data), data)
-        if torch.equal(self.fitted_on, fingerprint(data)):
+            return reference_proba(self.scorer, self._features(data), data)
+        if torch.equal(self.fitted_on, self._fingerprint(data)):
             strength, share = self.strength, self.share
         else:
             strength, share = self._transfer(data)
@@ -462,28 +349,33 @@ class AnchorRadar(AnchorModel):
         return feature
 
     def _transfer(self, data: AnchorData) -> tuple[Tensor, Tensor]:
-        # Strengths on a hypergraph that was never seen, from its scores alone.
+        # Learns strengths on another hypergraph, from the scores of stage 1 alone.
         if self.scorer is None:
             raise ValueError(
                 "'data' must be the hypergraph that the model was fitted on, since "
-                "'stages' is 'second' (got another one)"
+                "without stage 1 it cannot predict another one ('stages' is 'second')"
             )
         if int(self.fitted_on[0]) == data.num_nodes:
             warnings.warn(
                 "'data' has the nodes of the hypergraph that the model was fitted on, "
-                'but other hyperedges: known anchors and learnt strengths do not count '
-                'there, fit again to use them',
+                'but other hyperedges: its known anchors and the learnt strengths are '
+                'not used, fit again to use them',
                 stacklevel=3,
             )
-        reference = self._reference(self.scorer, self._features(data), data)
+        reference = reference_proba(self.scorer, self._features(data), data)
         nothing = torch.zeros(
             data.num_hyperedges, dtype=torch.bool, device=reference.device
         )
         y = torch.zeros(data.num_incidences, dtype=torch.bool, device=reference.device)
         alignment: Alignment = 'all' if self.alignment == 'known' else self.alignment
-        problem = strength_problem(reference, *topology(data), y, nothing, alignment)
+        problem = alignment_problem(reference, data, y, nothing, alignment)
+        strengths = AnchorStrength(int(data.num_nodes or 0)).to(reference.device)
         # Alone in the loss, the alignment needs no weight.
-        strengths = self._second_stage(data, problem, 1.0, False)
+        for _ in strength_epochs(
+            strengths, problem, 1.0, self.lr_stage2, self.num_epochs
+        ):
+            pass
+        check_converged(strengths, 2, self.lr_stage2)
         strength = strengths.strength.detach()
         share = self._share(strength, data, y, nothing, int(self.num_anchors))
         return strength, share
@@ -493,7 +385,7 @@ class AnchorRadar(AnchorModel):
         weight = state.get('scorer.mlp.lins.0.weight')
         self.scorer = None
         if weight is not None:
-            self.scorer = self._new_scorer(weight.size(1)).to(device)
+            self.scorer = new_scorer(weight.size(1), self._options()).to(device)
         strength = state.get('strengths.strength')
         self.strengths = None
         if strength is not None:
@@ -512,7 +404,7 @@ class AnchorRadar(AnchorModel):
         path: str | Path | None = None,
         progress: bool = True,
         **kwargs: Any,
-    ) -> TuneResult:
+    ) -> TuneResult[Self]:
         r"""Searches a grid for the best mean accuracy on :obj:`val_mask` over all
         splits. Stage 1 runs once per split and :obj:`lr_stage1`, stage 2 once per
         :obj:`lr_stage2` for all :obj:`alpha` together, and all :obj:`w` are free.
@@ -523,14 +415,27 @@ class AnchorRadar(AnchorModel):
                 hypergraph per split.
             grid (dict, optional): The values of :obj:`lr_stage1`, :obj:`lr_stage2`,
                 :obj:`alpha` and :obj:`w` to try. (default: that of the paper)
-            path (str, optional): A CSV file that takes each result as it comes; if it
-                is there already, the search goes on where it stopped.
-                (default: :obj:`None`)
-            progress (bool, optional): Whether to show a progress bar.
+            path (str, optional): A CSV file that takes each result as it comes. If it
+                exists, the search continues from it. (default: :obj:`None`)
+            progress (bool, optional): If set to :obj:`False`, shows no progress bar.
                 (default: :obj:`True`)
             **kwargs: Further arguments of the constructor.
         """
-        return search_grid(cls, data, grid, path, progress, kwargs)
+        for name in kwargs:
+            if name in PAPER_GRID or name == 'stages':
+                raise ValueError(
+                    f"{name!r} must not be given: 'grid' sets {', '.join(PAPER_GRID)}, "
+                    f"and 'stages' is 'both'"
+                )
+        axes = check_grid(grid)
+        for name, values in axes.items():
+            for value in values:
+                # The constructor knows the range of each argument.
+                point: dict[str, Any] = {name: value}
+                cls(**point)
+        options = cls(**kwargs)._options()
+        table, best, first = search_grid(data, axes, options, path, progress)
+        return TuneResult(table, best, cls(**{**kwargs, **best}).fit(first))
 
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())

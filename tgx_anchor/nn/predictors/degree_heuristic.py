@@ -1,13 +1,14 @@
-"""Whoever is in the most groups, or in the fewest."""
+"""The heuristic that the degree tells the anchor."""
 
 import torch
 from torch import Tensor
 from torch_geometric.utils import softmax
-from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn.predictors.anchor_model import AnchorModel, training_mask
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
+from tgx_anchor.nn.predictors.known_anchors import training_mask
 from tgx_anchor.utils import degree, distinct_hyperedges
 
 
@@ -22,11 +23,11 @@ class DegreeHeuristic(AnchorModel):
 
     where :math:`d_v` is the number of hyperedges that hold :math:`v`, and the sign
     :math:`\sigma` is the one that is more often right on the training hyperedges.
-    The copies of a repeated group share one vote, since they are one piece of evidence:
-    a single group that was seen a thousand times could otherwise turn the sign.
+    The copies of a repeated hyperedge share one vote, so that a single group that was
+    seen a thousand times does not decide the sign.
 
     Args:
-        seed (int, optional): Decides the draw between members of equal degree.
+        seed (int, optional): The seed of draws between members of equal degree.
             (default: :obj:`0`)
     """
 
@@ -36,13 +37,8 @@ class DegreeHeuristic(AnchorModel):
         super().__init__(seed)
         self.register_buffer('sign', torch.tensor(0))
 
-    def fit(self, data: AnchorData) -> Self:
-        r"""Chooses the sign on the training hyperedges.
-
-        Args:
-            data (AnchorData): The hypergraph.
-        """
-        mask = training_mask(data)
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        mask = training_mask(data, run.use_val)
         score = _log_degree(data)
         number = distinct_hyperedges(
             data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
@@ -55,10 +51,9 @@ class DegreeHeuristic(AnchorModel):
             # The order of summation must not break a tie.
             accuracy[sign] = round(votes, 6)
         self.sign.fill_(max(accuracy, key=accuracy.__getitem__))
-        return self
 
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""Probabilities in proportion to the degree, or to its inverse.
+        r"""Computes probabilities in proportion to the degree, or to its inverse.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -67,7 +62,7 @@ class DegreeHeuristic(AnchorModel):
             - **output:** :math:`(P)`
         """
         if self.sign == 0:
-            raise ValueError("'DegreeHeuristic' must be fitted before it predicts")
+            raise ValueError("'DegreeHeuristic' is not fitted yet: call 'fit' first")
         return softmax(
             self.sign * _log_degree(data),
             data.hyperedge_index[1],

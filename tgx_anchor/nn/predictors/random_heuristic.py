@@ -1,31 +1,30 @@
-"""The blind guess."""
+"""The heuristic that every member is equally likely."""
 
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
 
 
 class RandomHeuristic(AnchorModel):
-    r"""The blind guess: all members of a hyperedge are equally likely to be its
+    r"""The random heuristic: all members of a hyperedge are equally likely to be its
     anchor,
 
     .. math::
         p(v; e) = \frac{1}{|e|}.
 
     Args:
-        seed (int, optional): Decides which members :meth:`predict` draws.
+        seed (int, optional): The seed of the draws of :meth:`predict`.
             (default: :obj:`0`)
     """
 
-    def fit(self, data: AnchorData) -> Self:  # noqa: ARG002
-        r"""Returns the model as it is: there is nothing to learn."""
-        return self
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        pass
 
     def predict_proba(self, data: AnchorData) -> Tensor:
-        r"""The same probability for all members of a hyperedge.
+        r"""Computes the same probability for all members of a hyperedge.
 
         Args:
             data (AnchorData): The hypergraph.

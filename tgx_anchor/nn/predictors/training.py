@@ -1,103 +1,103 @@
-"""The one training loop of all encoders."""
+"""The training loop of all encoders."""
 
 import copy
-import hashlib
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import Linear, Parameter
+from torch.nn import Linear, Module, Parameter
 from torch.nn.functional import cross_entropy
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io.files import replace_file
 from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.functional import anchor_cross_entropy
-from tgx_anchor.nn.predictors.anchor_model import (
-    fingerprint,
-    known_hyperedges,
-    one_line,
-    training_mask,
-)
+from tgx_anchor.nn.predictors.checkpoint import Checkpoint
+from tgx_anchor.nn.predictors.fit_run import Record
+from tgx_anchor.nn.predictors.known_anchors import labelled_mask, training_mask
+from tgx_anchor.nn.predictors.packed_encoder import pack_encoder
 from tgx_anchor.nn.predictors.represent import (
     asked_names,
     log_proba,
     node_features,
     represent,
 )
+from tgx_anchor.nn.predictors.training_options import TrainingOptions
+from tgx_anchor.utils import digest, hypergraph_fingerprint
 
-if TYPE_CHECKING:
-    from tgx_anchor.nn.predictors.anchor_predictor import AnchorPredictor
-
-# What an encoder asks for without its being an attribute.
+# Arguments of encoders that are no attributes of the data.
 _GIVEN = ('num_nodes', 'num_hyperedges', 'num_targets')
-_FORMAT = 'tgx_anchor checkpoint 1'
-# Steps of a linear congruence keep the seeds of epochs of different models apart.
+# A large prime, so that models of nearby seeds do not share the seeds of epochs.
 _SEED_STEP = 1_000_003
 
 
 class PredictorTraining:
-    r"""The training of an :class:`~tgx_anchor.nn.AnchorPredictor`, epoch by epoch.
+    r"""Trains an encoder to predict anchors, epoch by epoch.
 
-    Every epoch draws from generators of its own, so that a run that was interrupted and
-    goes on from a checkpoint ends bit for bit where an uninterrupted one does.
+    Every epoch draws from generators of its own, so that a training that continues from
+    a checkpoint ends bit for bit where an uninterrupted one does.
+
+    A subclass may change how the training sees the hypergraph by overriding
+    :meth:`loss` and :meth:`logits`.
 
     Args:
-        model (AnchorPredictor): The model, which stays as it is until :meth:`finish`.
+        encoder (torch.nn.Module): The encoder, of which a copy is trained.
         data (AnchorData): The hypergraph.
-        checkpoint (str, optional): A file that takes the state of training.
-            (default: :obj:`None`)
+        options (TrainingOptions): The hyperparameters.
+        use_val (bool, optional): If set to :obj:`True`, learns from
+            :obj:`data.val_mask`, too, and does not validate. (default: :obj:`False`)
     """
 
     def __init__(
         self,
-        model: 'AnchorPredictor',
+        encoder: Module,
         data: AnchorData,
-        checkpoint: str | Path | None = None,
+        options: TrainingOptions,
+        use_val: bool = False,
     ) -> None:
-        self.model = model
+        self.options = options
         self.data = data
-        self.mask = training_mask(data)
+        self.mask = training_mask(data, use_val)
         self.val_mask = None
-        if data.get('val_mask') is not None:
-            judged = known_hyperedges(data, 'val_mask')
+        if data.get('val_mask') is not None and not use_val:
+            judged = labelled_mask(data, 'val_mask')
             self.val_mask = judged if judged.any() else None
         feature = node_features(data)
-        self.role, self.anchor_role, num_outputs = _targets(model, data, self.mask)
-        with _seeded(model.seed, data.hyperedge_index.device):
-            self.encoder = copy.deepcopy(model.encoder).to(feature.device)
+        self.role, self.anchor_role, num_outputs = _targets(options, data, self.mask)
+        with _seeded(options.seed, data.hyperedge_index.device):
+            self.encoder = copy.deepcopy(encoder).to(feature.device)
             reset = getattr(self.encoder, 'reset_parameters', None)
             if reset is not None:
                 reset()
             self.table = Parameter(feature.clone())
             size = self._width()
             self.head = Linear(size, num_outputs).to(feature.device)
-        self._identity = self._identify()
+        self.identity = self._identify(encoder)
         self.generator = torch.Generator()
         self.loader = self._new_loader()
+        # One kernel per step, which not every device has.
+        fused = feature.device.type in ('cpu', 'cuda')
         self.optimizer = torch.optim.Adam(
-            self._parameter_groups(), lr=model.lr, eps=model.eps, fused=True
+            self._parameter_groups(), lr=options.lr, eps=options.eps, fused=fused
         )
         self.scheduler = torch.optim.lr_scheduler.ExponentialLR(
-            self.optimizer, model.gamma
+            self.optimizer, options.gamma
         )
         self.epoch = 0
         self.stale = 0
         self.best_accuracy = -1.0
         self.best: dict[str, Any] | None = None
-        self.history: list[dict[str, float]] = []
-        self.path: Path | None = None
-        if checkpoint is not None:
-            self.keep(checkpoint)
+        self.history: list[Record] = []
+        self.checkpoint: Checkpoint | None = None
 
     def _width(self) -> int:
-        # What the encoder returns, tried on a single hyperedge.
+        # The size of what the encoder returns, tried on a single hyperedge.
         first = torch.zeros_like(self.mask)
         first[self.mask.nonzero()[0]] = True
         tiny = self.data.hyperedge_subgraph(first)
@@ -106,27 +106,29 @@ class PredictorTraining:
             return represent(encoder, tiny, node_features(tiny)).size(1)
 
     def _new_loader(self) -> HyperedgeLoader | None:
-        model = self.model
-        if model.batch_size is None:
+        options = self.options
+        if options.batch_size is None:
             return None
         depth = getattr(self.encoder, 'num_layers', None)
         depth = getattr(self.encoder, 'num_hops', depth)
         if not isinstance(depth, int):
             raise ValueError(
-                "'batch_size' must be None for an encoder that does not tell its "
-                f"'num_layers' (got {model.batch_size})"
+                f"'encoder' must have an integer attribute 'num_layers', the number of "
+                f'its layers, to learn in mini-batches: add it to '
+                f"{type(self.encoder).__name__!r}, or pass 'batch_size=None' "
+                f'(got batch_size={options.batch_size})'
             )
         return HyperedgeLoader(
             self._slim_data(),
-            num_neighbors=[model.num_neighbors] * depth,
+            num_neighbors=[options.num_neighbors] * depth,
             input_hyperedges=self.mask,
-            batch_size=model.batch_size,
+            batch_size=options.batch_size,
             shuffle=True,
             generator=self.generator,
         )
 
     def _slim_data(self) -> AnchorData:
-        # Batches take time to cut: no attributes but those that are looked at.
+        # Cutting batches takes time: only attributes that the encoder takes are kept.
         names = asked_names(self.encoder)
         return AnchorData(
             self.data.hyperedge_index,
@@ -141,7 +143,7 @@ class PredictorTraining:
         )
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
-        decay = self.model.weight_decay
+        decay = self.options.weight_decay
         groups = getattr(self.encoder, 'parameter_groups', None)
         own = groups() if groups else [{'params': list(self.encoder.parameters())}]
         return [
@@ -152,52 +154,62 @@ class PredictorTraining:
 
     # The loop ################################################################
 
-    def run(self) -> Iterator[dict[str, float]]:
-        r"""Trains, and gives a record of each epoch."""
-        model = self.model
-        while self.epoch < model.num_epochs and self.stale < model.patience:
+    def run(self) -> Iterator[Record]:
+        r"""Trains for one epoch per step, and gives its record."""
+        options = self.options
+        while self.epoch < options.num_epochs and self.stale < options.patience:
             start = time.perf_counter()
             loss = self._train_epoch()
             if not math.isfinite(loss):
                 raise ValueError(
-                    f"'lr' must be so small that training does not diverge "
-                    f'(got {model.lr}, and a loss of {loss} in epoch {self.epoch + 1})'
+                    f"'lr' must be smaller: training diverged (got {options.lr}, and a "
+                    f'loss of {loss} in epoch {self.epoch + 1})'
                 )
             self.scheduler.step()
             self.epoch += 1
-            record = {'epoch': float(self.epoch), 'loss': loss}
-            is_last = self.epoch == model.num_epochs
-            is_due = self.epoch % model.eval_every == 0
+            record: Record = {
+                'epoch': float(self.epoch),
+                'num_epochs': float(options.num_epochs),
+                'loss': loss,
+            }
+            is_last = self.epoch == options.num_epochs
+            is_due = self.epoch % options.eval_every == 0
             if (is_last or is_due) and self.val_mask is not None:
-                record['val_accuracy'] = self._look(self.val_mask)
+                record.update(self._validate(self.val_mask))
             record['seconds'] = time.perf_counter() - start
             self.history.append(record)
-            # A look that is not due must not be seen by a longer training.
-            if is_due and self.path is not None:
-                self._write(self.path)
             yield record
+            # After the callback, which may add to the record. Not after a validation
+            # that a longer training would not have: it may change the best state.
+            if is_due and self.checkpoint is not None:
+                self.checkpoint.write(self._progress())
 
     def _train_epoch(self) -> float:
         self.encoder.train()
-        seed = ((self.model.seed + 1) * _SEED_STEP + self.epoch) % 2**63
+        seed = ((self.options.seed + 1) * _SEED_STEP + self.epoch) % 2**63
         self.generator.manual_seed(seed)
         total = torch.zeros((), device=self.table.device)
         with _seeded(seed, self.table.device):
             batches = [self.data] if self.loader is None else self.loader
             for batch in batches:
                 self.optimizer.zero_grad()
-                loss = self._loss(batch)
+                loss = self.loss(batch)
                 loss.backward()
-                if self.model.max_norm is not None:
+                if self.options.max_norm is not None:
                     for part in (self.table, self.encoder, self.head):
                         given = part if isinstance(part, Tensor) else part.parameters()
-                        torch.nn.utils.clip_grad_norm_(given, self.model.max_norm)
+                        torch.nn.utils.clip_grad_norm_(given, self.options.max_norm)
                 self.optimizer.step()
                 total += loss.detach()
         return float(total) / len(batches)
 
-    def _loss(self, batch: AnchorData) -> Tensor:
-        # Over the targets of a mini-batch, or over the known ones of the whole.
+    def loss(self, batch: AnchorData) -> Tensor:
+        r"""Computes the loss of the target hyperedges of a mini-batch, or of all
+        hyperedges to learn from.
+
+        Args:
+            batch (AnchorData): The mini-batch, or the whole hypergraph.
+        """
         hyperedge = batch.hyperedge_index[1]
         x: Tensor = self.table
         num_targets = None
@@ -211,37 +223,51 @@ class PredictorTraining:
             role = self.role.index_select(0, batch['incidence_origin'])
         row = mask[hyperedge].nonzero().view(-1)
         logit = self.head(represent(self.encoder, batch, x, row, num_targets))
-        if self.model.objective == 'role':
+        if self.options.objective == 'role':
             return cross_entropy(logit, role[row])
         score, y = logit.squeeze(1), batch['y'][row]
         return anchor_cross_entropy(score, y, hyperedge[row], mask) / mask.sum()
 
-    def _look(self, mask: Tensor) -> float:
-        accuracy = self._accuracy(mask)
+    def logits(self, row: Tensor) -> Tensor:
+        r"""Computes the logits that are validated.
+
+        Args:
+            row (torch.Tensor): The incidences.
+
+        Shapes:
+            - **row:** :math:`(R)`
+            - **output:** :math:`(R, C)`
+        """
+        self.encoder.eval()
+        out: Tensor = self.head(represent(self.encoder, self.data, self.table, row))
+        return out
+
+    def _validate(self, mask: Tensor) -> Record:
+        found = self._accuracy(mask)
+        # The paper chooses the epoch by the accuracy of roles.
+        accuracy = found.get('val_role_accuracy', found['val_accuracy'])
         if accuracy > self.best_accuracy:
             self.best_accuracy, self.stale = accuracy, 0
             self.best = copy.deepcopy(self._state())
         else:
             self.stale += 1
-        return accuracy
+        return found
 
-    def _accuracy(self, mask: Tensor) -> float:
-        # On hyperedges of a mask, of roles or of anchors.
+    def _accuracy(self, mask: Tensor) -> Record:
+        # The accuracy of anchors, and of roles where they are learnt and known.
         row = mask[self.data.hyperedge_index[1]].nonzero().view(-1)
         with torch.no_grad():
-            logit = self._logit(row)
-        role = self.role[row]
-        known = role >= 0
-        if self.model.objective == 'role' and known.any():
-            return float((logit.argmax(dim=1) == role)[known].double().mean())
-        # Where nobody's role is known, the anchors are.
+            logit = self.logits(row)
         score = logit.new_zeros(self.data.num_incidences, dtype=torch.double)
         score[row] = log_proba(logit, self.anchor_role)
-        return AnchorEvaluator().eval(score, self.data, mask)['accuracy']
-
-    def _logit(self, row: Tensor) -> Tensor:
-        self.encoder.eval()
-        out: Tensor = self.head(represent(self.encoder, self.data, self.table, row))
+        out = {
+            'val_accuracy': AnchorEvaluator().eval(score, self.data, mask)['accuracy']
+        }
+        role = self.role[row]
+        known = role >= 0
+        if self.options.objective == 'role' and known.any():
+            right = (logit.argmax(dim=1) == role)[known]
+            out['val_role_accuracy'] = float(right.double().mean())
         return out
 
     # States ##################################################################
@@ -260,106 +286,74 @@ class PredictorTraining:
             self.table.copy_(state['table'])
 
     def finish(self) -> None:
-        r"""Gives the model the best state, or the last where none was judged."""
+        r"""Goes back to the best state, if any epoch was validated."""
         if self.best is not None:
             self._take(self.best)
-        model = self.model
-        model.encoder, model.head, model.table = self.encoder, self.head, self.table
-        model.fitted_on = fingerprint(self.data)
-        model.anchor_role = torch.tensor(self.anchor_role, device=self.table.device)
-        model.history = self.history
-        model.eval()
+        self.encoder.eval()
 
-    def keep(self, path: str | Path) -> None:
-        r"""Keeps the state of training in a file from now on, and goes on from what is
-        there already.
+    def resume(self, path: str | Path) -> None:
+        r"""Continues from a checkpoint if there is one, and keeps it up to date.
 
         Args:
-            path (str): The file.
+            path (str): The file, or an existing folder.
         """
-        self.path = Path(path)
-        if not self.path.absolute().parent.is_dir():
-            raise ValueError(f"'{path}' must lie in a folder that exists (got none)")
-        if self.path.exists():
-            self._resume(self.path)
+        name = type(self.encoder).__name__
+        self.checkpoint = Checkpoint(path, name, self.identity)
+        state = self.checkpoint.read(self.table.device)
+        if state is None:
+            return
+        epoch = int(state['epoch'])
+        if epoch > self.options.num_epochs:
+            raise ValueError(
+                f"'num_epochs' must be at least {epoch}, the number of epochs in "
+                f"'{self.checkpoint.path}' (got {self.options.num_epochs})"
+            )
+        self._take(state['parameters'])
+        self.optimizer.load_state_dict(state['optimizer'])
+        self.scheduler.load_state_dict(state['scheduler'])
+        for name in ('epoch', 'stale', 'best_accuracy', 'best', 'history'):
+            setattr(self, name, state[name])
+        if state['anchor_role'] != self.anchor_role:
+            # The same roles, learnt for another kind of anchor.
+            for record in self.history:
+                record.pop('val_accuracy', None)
 
-    def identity(self) -> str:
-        r"""Stands for all that decides how training goes, but the number of epochs."""
-        return self._identity
+    def _progress(self) -> dict[str, Any]:
+        return {
+            'epoch': self.epoch,
+            'stale': self.stale,
+            'best_accuracy': self.best_accuracy,
+            'best': self.best,
+            'anchor_role': self.anchor_role,
+            'parameters': self._state(),
+            'optimizer': self.optimizer.state_dict(),
+            'scheduler': self.scheduler.state_dict(),
+            'history': self.history,
+        }
 
-    def _identify(self) -> str:
-        params = {**self.model._packed_params(), 'num_epochs': None}
-        code = hashlib.sha256(repr(sorted(params.items())).encode())
-        values = [
-            fingerprint(self.data),
+    def _identify(self, encoder: Module) -> str:
+        # Everything that decides how training proceeds, but for the number of epochs.
+        data = self.data
+        size = int(data.num_nodes or 0), data.num_hyperedges
+        return digest(
+            sorted({**asdict(self.options), 'num_epochs': None}.items()),
+            pack_encoder(encoder),
+            hypergraph_fingerprint(data.hyperedge_index, *size),
             self.role,
             self.mask,
             self.val_mask,
             self.table,
             *self.encoder.state_dict().values(),
-            *(self.data.get(name) for name in asked_names(self.encoder)),
-        ]
-        for value in values:
-            if isinstance(value, Tensor):
-                raw = value.detach().cpu().contiguous().flatten()
-                code.update(f'{list(value.size())}{value.dtype}'.encode())
-                code.update(raw.view(torch.uint8).numpy().data)
-        return code.hexdigest()
-
-    def _write(self, path: Path) -> None:
-        content = {
-            'format': _FORMAT,
-            'identity': self.identity(),
-            'epoch': self.epoch,
-            'stale': self.stale,
-            'best_accuracy': self.best_accuracy,
-            'best': self.best,
-            'state': self._state(),
-            'optimizer': self.optimizer.state_dict(),
-            'scheduler': self.scheduler.state_dict(),
-            'history': self.history,
-        }
-        with replace_file(path) as part:
-            torch.save(content, part)
-
-    def _resume(self, path: Path) -> None:
-        try:
-            content = torch.load(
-                path, map_location=self.table.device, weights_only=True
-            )
-            found = content['format'], content['identity']
-            epoch = int(content['epoch'])
-            fits = found == (_FORMAT, self.identity())
-            if fits and epoch <= self.model.num_epochs:
-                self._take(content['state'])
-                self.optimizer.load_state_dict(content['optimizer'])
-                self.scheduler.load_state_dict(content['scheduler'])
-                for name in ('epoch', 'stale', 'best_accuracy', 'best', 'history'):
-                    setattr(self, name, content[name])
-                return
-        except Exception as error:
-            # A damaged file fails in any way: as a key, an index, a struct.
-            raise ValueError(
-                f"'{path}' must be a checkpoint, remove it to begin anew "
-                f'(got: {one_line(error)})'
-            ) from None
-        if fits:
-            raise ValueError(
-                f"'num_epochs' must be at least {epoch}, which '{path}' has behind it "
-                f'(got {self.model.num_epochs})'
-            )
-        raise ValueError(
-            f"'{path}' must be a checkpoint of the same model on the same data "
-            f'(got another)'
+            *(data.get(name) for name in asked_names(self.encoder)),
         )
 
 
 def _targets(
-    model: 'AnchorPredictor', data: AnchorData, mask: Tensor
+    options: TrainingOptions, data: AnchorData, mask: Tensor
 ) -> tuple[Tensor, int, int]:
     # The class of each incidence, the class of anchors, and the number of outputs.
     y = data['y']
-    if model.objective == 'anchor':
+    if options.objective == 'anchor':
         return y.long(), 0, 1
     role: Tensor | None = data.get('role')
     row = mask[data.hyperedge_index[1]]
@@ -371,30 +365,31 @@ def _targets(
             )
         role = role.long()
         anchor = int(role[row & y].mode().values)
-        # Roles that do not tell the anchor, as with two kinds of them, are no use.
+        # Roles are learnt only if the anchors are exactly the members of one role.
         if bool(((role == anchor) == y)[row].all()) and int(role[row].min()) >= 0:
-            # Roles may be any numbers; those that are not learnt are never right.
+            # Roles may be any numbers; one that no training hyperedge has gets a number
+            # beyond the outputs, so that no prediction of it is right.
             seen = role[row].unique()
             number = torch.searchsorted(seen, role).clamp(max=seen.numel() - 1)
-            count = _num_outputs(model, seen.numel())
+            count = _num_outputs(options, seen.numel())
             number = torch.where(seen[number] == role, number, count)
             number = torch.where(role >= 0, number, -1)
             return number, int(torch.searchsorted(seen, anchor)), count
-    return y.long(), 1, _num_outputs(model, 2)
+    return y.long(), 1, _num_outputs(options, 2)
 
 
-def _num_outputs(model: 'AnchorPredictor', number: int) -> int:
-    if model.num_roles is not None and model.num_roles < number:
+def _num_outputs(options: TrainingOptions, number: int) -> int:
+    if options.num_roles is not None and options.num_roles < number:
         raise ValueError(
             f"'num_roles' must be at least {number}, the number of roles in the data "
-            f'(got {model.num_roles})'
+            f'(got {options.num_roles})'
         )
-    return model.num_roles or number
+    return options.num_roles or number
 
 
 @contextmanager
 def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    # Draws from a seed inside, and leaves no trace outside.
+    # Draws from a seed inside, and restores the generators afterwards.
     is_cuda = device.type == 'cuda'
     with torch.random.fork_rng(devices=[device] if is_cuda else []):
         torch.default_generator.manual_seed(seed)

@@ -1,15 +1,12 @@
-"""The search of AnchorRadar's hyperparameters."""
+"""The search for hyperparameters of AnchorRadar."""
 
 import copy
-import csv
-import hashlib
-import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,21 +14,31 @@ from torch_geometric.data import Data
 from tqdm import tqdm
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.io import ResultTable
 from tgx_anchor.metrics import anchor_accuracy
-from tgx_anchor.nn.functional import aggregate_strength, strength_problem
+from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
-from tgx_anchor.nn.predictors.anchor_model import (
+from tgx_anchor.nn.predictors.incidence_features import (
+    FEATURES,
+    attribute_scale,
+    incidence_features,
+)
+from tgx_anchor.nn.predictors.known_anchors import (
     anchors_per_hyperedge,
     check_data,
-    fingerprint,
-    known_hyperedges,
-    topology,
+    labelled_mask,
     training_mask,
 )
-from tgx_anchor.nn.predictors.incidence_features import FEATURES
-
-if TYPE_CHECKING:
-    from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
+from tgx_anchor.nn.predictors.stages import (
+    StageOptions,
+    alignment_problem,
+    check_converged,
+    new_scorer,
+    reference_proba,
+    scorer_epochs,
+    strength_epochs,
+)
+from tgx_anchor.utils import digest, hypergraph_fingerprint
 
 # The search space of the paper: 3 x 3 x 20 x 11 points.
 PAPER_GRID: dict[str, tuple[float | None, ...]] = {
@@ -41,71 +48,95 @@ PAPER_GRID: dict[str, tuple[float | None, ...]] = {
     'w': (None, *map(float, range(1, 11))),
 }
 
+# A hypergraph, its hyperedges to learn from and its hyperedges to validate on.
 Split = tuple[AnchorData, Tensor, Tensor]
-Block = tuple[int, float | None, float | None]
 Axes = Mapping[str, Sequence[float | None]]
+Table = list[dict[str, float | None]]
 
-# Values that are kept in memory at once.
+# The number of values that are kept in memory at once.
 _CHUNK_VALUES = 1 << 25
 
 
 @dataclass(frozen=True)
-class TuneResult:
-    r"""What :meth:`AnchorRadar.tune` found.
+class SearchRow:
+    r"""Holds the result of one point of the grid on one split.
 
     Args:
-        table (list[dict]): One row per point of the grid: its hyperparameters, and
-            :obj:`val_accuracy` and :obj:`val_std` over the splits.
-        best (dict): The hyperparameters of the best point.
-        model (AnchorRadar): A model with these, fitted on the first split.
+        search (str): A code of the split and of all arguments outside of the grid.
+        split (int): The number of the split.
+        lr_stage1 (float): The learning rate of stage 1.
+        lr_stage2 (float): The learning rate of stage 2.
+        alpha (float): The weight of the alignment.
+        w (float, optional): The weight of known anchors.
+        val_accuracy (float): The accuracy on the validation hyperedges.
     """
 
-    table: list[dict[str, float | None]]
-    best: dict[str, float | None]
-    model: 'AnchorRadar'
+    search: str
+    split: int
+    lr_stage1: float
+    lr_stage2: float
+    alpha: float
+    w: float | None
+    val_accuracy: float
 
 
 def search_grid(
-    cls: 'type[AnchorRadar]',
     data: AnchorData | Sequence[AnchorData],
-    grid: Axes,
-    path: str | Path | None,
-    progress: bool,
-    kwargs: Mapping[str, Any],
-) -> TuneResult:
-    r"""Carries out :meth:`AnchorRadar.tune`, which says what the arguments are."""
-    axes = _check_grid(cls, grid, kwargs)
+    axes: Axes,
+    options: StageOptions,
+    path: str | Path | None = None,
+    progress: bool = False,
+) -> tuple[Table, dict[str, float | None], AnchorData]:
+    r"""Finds the accuracy of every point of a grid, for
+    :meth:`~tgx_anchor.nn.AnchorRadar.tune`.
+
+    Args:
+        data (AnchorData or list[AnchorData]): The hypergraph with :obj:`train_mask` and
+            :obj:`val_mask`, of one or several splits; or one hypergraph per split.
+        axes (dict): The values of each hyperparameter, from :func:`check_grid`.
+        options (StageOptions): The arguments of the model outside of the grid.
+        path (str, optional): A CSV file that takes each result as it comes.
+            (default: :obj:`None`)
+        progress (bool, optional): If set to :obj:`True`, shows a progress bar.
+            (default: :obj:`False`)
+
+    Returns:
+        One row per point with its mean accuracy, the best point, and the hypergraph
+        with the masks of the first split.
+    """
     splits = _splits(data)
-    model = cls(**kwargs)
-    log = _SearchLog(path, splits, axes, model)
+    codes = [_search_code(split, options) for split in splits]
+    log = _open_log(path, codes)
+    points: list[tuple[Any, ...]] = list(itertools.product(axes['alpha'], axes['w']))
     total = len(splits) * len(axes['lr_stage1']) * len(axes['lr_stage2'])
     with tqdm(total=total, desc='tune', disable=not progress) as bar:
         for number, lr in itertools.product(range(len(splits)), axes['lr_stage1']):
+            block: tuple[Any, ...] = (codes[number], number, lr)
             left = [
                 other
                 for other in axes['lr_stage2']
-                if (number, lr, other) not in log.done
+                if any((*block, other, *point) not in log for point in points)
             ]
             bar.update(len(axes['lr_stage2']) - len(left))
-            tables = _search_split(model, splits[number], axes, lr, left)
+            tables = _search_split(options, splits[number], axes, lr, left)
             for other, table in zip(left, tables, strict=True):
-                log.add((number, lr, other), table)
+                found = zip(points, table.flatten().tolist(), strict=True)
+                rows = ((*block, other, *point, value) for point, value in found)
+                log.add(*itertools.starmap(SearchRow, rows))
                 bar.update()
-    return _summarise(cls, log, splits, axes, kwargs)
+    out = _summarise(log, codes, axes)
+    top = max(out, key=lambda row: row['val_accuracy'] or 0.0)
+    return out, {name: top[name] for name in axes}, splits[0][0]
 
 
-def _check_grid(
-    cls: 'type[AnchorRadar]',
-    grid: Axes,
-    kwargs: Mapping[str, Any],
-) -> dict[str, tuple[float | None, ...]]:
+def check_grid(grid: Axes) -> dict[str, tuple[float | None, ...]]:
+    r"""Returns the values of all hyperparameters as tuples of plain numbers; those of
+    the paper for hyperparameters that the grid does not name.
+
+    Args:
+        grid (dict): The values by hyperparameter.
+    """
     names = tuple(PAPER_GRID)
-    for name in kwargs:
-        if name in names or name == 'stages':
-            raise ValueError(
-                f"'grid' must decide {', '.join(names)}, and 'stages' be 'both' "
-                f'(got {name!r} apart from it)'
-            )
     unknown = [name for name in grid if name not in names]
     if unknown:
         raise ValueError(f"'grid' must name {', '.join(names)} (got {unknown[0]!r})")
@@ -116,17 +147,13 @@ def _check_grid(
             values = values.tolist()
         if not isinstance(values, Iterable):
             raise ValueError(f"'grid[{name!r}]' must hold numbers (got {values})")
-        axes[name] = tuple(values)
-    for name, values in axes.items():
+        values = tuple(values)
         if not values or not all(
             isinstance(value, Real) or (name == 'w' and value is None)
             for value in values
         ):
             raise ValueError(f"'grid[{name!r}]' must hold numbers (got {list(values)})")
         axes[name] = tuple(None if value is None else float(value) for value in values)
-        for value in axes[name]:
-            point: dict[str, Any] = {name: value}
-            cls(**point)
     return axes
 
 
@@ -134,10 +161,16 @@ def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
     out: list[Split] = []
     for part in [data] if isinstance(data, Data) else data:
         check_data(part)
-        masks = [part.get(name) for name in ('train_mask', 'val_mask')]
-        if any(mask is None for mask in masks):
-            raise ValueError("'data' must have 'train_mask' and 'val_mask' (got none)")
-        train, val = (mask if mask.dim() > 1 else mask.unsqueeze(1) for mask in masks)
+        masks = []
+        for name in ('train_mask', 'val_mask'):
+            mask = part.get(name)
+            if mask is None:
+                raise ValueError(
+                    f"'data' has no '{name}' to search with: call "
+                    "'RandomHyperedgeSplit()(data)' first"
+                )
+            masks.append(mask if mask.dim() > 1 else mask.unsqueeze(1))
+        train, val = masks
         if train.size(1) != val.size(1):
             raise ValueError(
                 f"'val_mask' must have as many columns as 'train_mask', that is "
@@ -147,61 +180,72 @@ def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
             single = copy.copy(part)
             single.train_mask = train[:, column]
             single.val_mask = val[:, column]
-            judged = known_hyperedges(single, 'val_mask')
+            learnt = training_mask(single)
+            judged = labelled_mask(single, 'val_mask')
             if not judged.any():
-                raise ValueError("'val_mask' must hold a hyperedge (got none)")
+                raise ValueError(
+                    "'val_mask' selects no hyperedge: a search needs some to compare "
+                    'hyperparameters on'
+                )
             both = judged & single.train_mask
             if both.any():
                 raise ValueError(
                     f"'val_mask' must not hold hyperedges of 'train_mask' "
                     f'(got hyperedge {int(both.nonzero()[0])})'
                 )
-            out.append((single, training_mask(single), judged))
+            out.append((single, learnt, judged))
     if not out:
-        raise ValueError("'data' must hold a hypergraph (got none)")
+        raise ValueError("'data' is an empty list: pass one hypergraph per split")
     return out
 
 
-def _search_code(split: Split, model: 'AnchorRadar') -> str:
-    # Stands for all but the grid that decides the results of a search on a split.
+def _search_code(split: Split, options: StageOptions) -> str:
+    # Stands for everything outside of the grid that changes the results of a split.
     data, train, val = split
     learnt = data['y'] & (train | val)[data.hyperedge_index[1]]
-    text = [
-        fingerprint(data).tolist(),
-        [_digest(data[key]) for key in FEATURES if data.get(key) is not None],
-        [model.hidden_channels, model.num_epochs, model.alignment, model.seed],
-        *(flag.nonzero().view(-1).tolist() for flag in (learnt, train, val)),
-    ]
-    return hashlib.sha256(repr(text).encode()).hexdigest()[:16]
-
-
-def _digest(value: Tensor) -> tuple[list[int], str]:
-    table = value.detach().cpu().contiguous().view(torch.uint8).numpy()
-    return list(value.size()), hashlib.sha256(table.data).hexdigest()
+    size = int(data.num_nodes or 0), data.num_hyperedges
+    return digest(
+        hypergraph_fingerprint(data.hyperedge_index, *size),
+        *(data.get(key) for key in FEATURES),
+        astuple(options),
+        learnt,
+        train,
+        val,
+    )[:16]
 
 
 def _search_split(
-    model: 'AnchorRadar',
+    options: StageOptions,
     split: Split,
     axes: Axes,
     lr_stage1: float | None,
     lr_stage2: Sequence[float | None],
 ) -> Iterator[Tensor]:
-    # The accuracies of all alpha and w, for each rate of stage 2 in turn.
+    # Gives the accuracies of all alpha and w, one table per rate of stage 2.
     if not lr_stage2:
         return
     data, train, val = split
-    _, reference = model._first_stage(data, train, lr_stage1 or 0.0, False)
-    problem = strength_problem(
-        reference, *topology(data), data['y'], train, model.alignment
-    )
+    rate, num_epochs = lr_stage1 or 0.0, options.num_epochs
+    feature = incidence_features(data, attribute_scale(data))
+    scorer = new_scorer(feature.size(1), options).to(feature.device)
+    _exhaust(scorer_epochs(scorer, feature, data, train, rate, num_epochs))
+    check_converged(scorer, 1, rate)
+    reference = reference_proba(scorer, feature, data)
+    problem = alignment_problem(reference, data, data['y'], train, options.alignment)
     alpha = torch.tensor(axes['alpha'], dtype=torch.double, device=train.device)
     for lr in lr_stage2:
         strengths = AnchorStrength(int(data.num_nodes or 0), len(alpha))
         strengths.to(train.device)
-        model._fit_strengths(strengths, problem, alpha, lr or 0.0, False)
+        rate = lr or 0.0
+        _exhaust(strength_epochs(strengths, problem, alpha, rate, num_epochs))
+        check_converged(strengths, 2, rate)
         strength = strengths.strength.detach()
-        yield _accuracy_table(strength, data, train, val, axes['w'], model.seed)
+        yield _accuracy_table(strength, data, train, val, axes['w'], options.seed)
+
+
+def _exhaust(epochs: Iterable[object]) -> None:
+    for _ in epochs:
+        pass
 
 
 def _accuracy_table(
@@ -212,7 +256,7 @@ def _accuracy_table(
     weights: Sequence[float | None],
     seed: int,
 ) -> Tensor:
-    # The accuracy on 'val' of each alpha (rows) with each weight (columns).
+    # Computes the accuracy on 'val' of each alpha (rows) and each weight (columns).
     node, hyperedge = data.hyperedge_index
     row = val[hyperedge]
     judged, y = node[row], data['y'][row]
@@ -240,110 +284,33 @@ def _accuracy_table(
     return torch.cat(tables)
 
 
-class _SearchLog:
-    # The results of a search, block by block, in memory and in a file.
-
-    _HEADER = ('data', 'split', 'lr_stage1', 'lr_stage2', 'alpha', 'w', 'val_accuracy')
-
-    def __init__(
-        self,
-        path: str | Path | None,
-        splits: Sequence[Split],
-        axes: Axes,
-        model: 'AnchorRadar',
-    ) -> None:
-        self.path = None if path is None else Path(path)
-        self.axes = axes
-        self.done: dict[Block, Tensor] = {}
-        self.data = [_search_code(split, model) for split in splits]
-        if self.path is not None and self.path.exists():
-            self._read(self.path)
-        elif self.path is not None:
-            self.path.write_text(','.join(self._HEADER) + '\n', encoding='utf-8')
-
-    def _read(self, path: Path) -> None:
-        head = ','.join(self._HEADER) + '\n'
-        text = path.read_text(encoding='utf-8', errors='replace')
-        if not text.startswith(head) and not head.startswith(text):
-            raise ValueError(f"'{path}' must hold a search (got something else)")
-        # A line that was cut off could pass for a whole one, and would spoil the next.
-        whole = text[: text.rfind('\n') + 1] or head
-        if whole != text:
-            path.write_text(whole, encoding='utf-8')
-        rows = list(csv.DictReader(io.StringIO(whole)))
-        found: dict[Block, dict[tuple[float | None, float | None], float]] = {}
-        for row in rows:
-            try:
-                block = (
-                    int(row['split']),
-                    _number(row['lr_stage1']),
-                    _number(row['lr_stage2']),
-                )
-                point = (_number(row['alpha']), _number(row['w']))
-                accuracy = float(row['val_accuracy'])
-            except (KeyError, TypeError, ValueError):
-                # A damaged line: its block is measured again.
-                continue
-            if block[0] >= len(self.data) or row['data'] != self.data[block[0]]:
-                raise ValueError(
-                    f"'{path}' must hold a search on the same data, with the same "
-                    f'splits and arguments (got another)'
-                )
-            found.setdefault(block, {})[point] = accuracy
-        points = list(itertools.product(self.axes['alpha'], self.axes['w']))
-        for block, values in found.items():
-            if all(point in values for point in points):
-                flat = torch.tensor(
-                    [values[point] for point in points], dtype=torch.double
-                )
-                self.done[block] = flat.view(len(self.axes['alpha']), -1)
-
-    def add(self, block: Block, table: Tensor) -> None:
-        self.done[block] = table.cpu()
-        if self.path is None:
-            return
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator='\n')
-        points = itertools.product(self.axes['alpha'], self.axes['w'])
-        for (alpha, w), value in zip(points, table.flatten().tolist(), strict=True):
-            number, lr_stage1, lr_stage2 = block
-            name = 'none' if w is None else w
-            writer.writerow(
-                [self.data[number], number, lr_stage1, lr_stage2, alpha, name, value]
+def _open_log(path: str | Path | None, codes: Sequence[str]) -> ResultTable[SearchRow]:
+    key = ('search', 'split', 'lr_stage1', 'lr_stage2', 'alpha', 'w')
+    log = ResultTable(SearchRow, path, key)
+    for row in log.rows:
+        if row.split >= len(codes) or row.search != codes[row.split]:
+            raise ValueError(
+                f"'{path}' holds the results of another search: its data, splits or "
+                'arguments differ; choose another file'
             )
-        with self.path.open('a', encoding='utf-8') as file:
-            file.write(text.getvalue())
+    return log
 
 
-def _number(text: str) -> float | None:
-    return None if text == 'none' else float(text)
-
-
-def _summarise(
-    cls: 'type[AnchorRadar]',
-    log: _SearchLog,
-    splits: Sequence[Split],
-    axes: Axes,
-    kwargs: Mapping[str, Any],
-) -> TuneResult:
-    table: list[dict[str, float | None]] = []
-    for lr_stage1, lr_stage2 in itertools.product(axes['lr_stage1'], axes['lr_stage2']):
-        values = torch.stack(
-            [log.done[number, lr_stage1, lr_stage2] for number in range(len(splits))]
+def _summarise(log: ResultTable[SearchRow], codes: Sequence[str], axes: Axes) -> Table:
+    found = {astuple(row)[:-1]: row.val_accuracy for row in log.rows}
+    points = list(itertools.product(*(axes[name] for name in PAPER_GRID)))
+    values = torch.tensor(
+        [[found[(code, i, *p)] for p in points] for i, code in enumerate(codes)],
+        dtype=torch.double,
+    )
+    mean, std = values.mean(dim=0), values.std(dim=0, correction=0)
+    return [
+        {
+            **dict(zip(PAPER_GRID, point, strict=True)),
+            'val_accuracy': accuracy,
+            'val_std': deviation,
+        }
+        for point, accuracy, deviation in zip(
+            points, mean.tolist(), std.tolist(), strict=True
         )
-        mean, std = values.mean(dim=0), values.std(dim=0, correction=0)
-        for i, alpha in enumerate(axes['alpha']):
-            for j, w in enumerate(axes['w']):
-                table.append(
-                    {
-                        'lr_stage1': lr_stage1,
-                        'lr_stage2': lr_stage2,
-                        'alpha': alpha,
-                        'w': w,
-                        'val_accuracy': float(mean[i, j]),
-                        'val_std': float(std[i, j]),
-                    }
-                )
-    top = max(table, key=lambda row: row['val_accuracy'] or 0.0)
-    best = {name: top[name] for name in axes}
-    return TuneResult(table, best, cls(**{**kwargs, **best}).fit(splits[0][0]))
+    ]

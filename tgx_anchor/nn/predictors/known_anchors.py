@@ -1,0 +1,109 @@
+"""Hyperedges with known anchors: which ones to learn from, and checks of masks."""
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.data import AnchorData
+
+
+def check_data(data: AnchorData) -> None:
+    r"""Checks that :obj:`data` is a hypergraph whose attributes fit together.
+
+    Args:
+        data (AnchorData): The hypergraph.
+    """
+    if not isinstance(data, AnchorData):
+        raise ValueError(f"'data' must be an AnchorData (got {type(data).__name__})")
+    data.validate()
+
+
+def check_labels(data: AnchorData) -> None:
+    r"""Checks that :obj:`data` has known anchors :obj:`y`.
+
+    Args:
+        data (AnchorData): The hypergraph.
+    """
+    if data.get('y') is None:
+        raise ValueError(
+            "'data' has no known anchors: set 'data.y', one boolean per incidence "
+            "('AnchorData.from_incidence' reads it from the column 'is_anchor')"
+        )
+
+
+def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
+    r"""Selects the hyperedges to learn from: :obj:`data.train_mask` if there is one,
+    else all with a known anchor that leave a choice.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        use_val (bool, optional): If set to :obj:`True`, adds :obj:`data.val_mask`.
+            (default: :obj:`False`)
+
+    Shapes:
+        - **output:** :math:`(M)`
+    """
+    check_data(data)
+    check_labels(data)
+    if data.get('train_mask') is not None or use_val:
+        mask = labelled_mask(data, 'train_mask')
+        if use_val:
+            mask = mask | labelled_mask(data, 'val_mask')
+        if not mask.any():
+            raise ValueError(
+                "'train_mask' selects no hyperedge: a model needs a known anchor to "
+                'learn from'
+            )
+        return mask
+    mask = data.known_mask & data.choice_mask
+    if not mask.any():
+        raise ValueError(
+            "'data' has no hyperedge to learn from: none has a known anchor and "
+            "another member ('data.y' marks the anchors)"
+        )
+    return mask
+
+
+def labelled_mask(data: AnchorData, name: str) -> Tensor:
+    r"""Returns the mask :obj:`data[name]` after checking that it selects hyperedges
+    with a known anchor only.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        name (str): The name of the mask.
+
+    Shapes:
+        - **output:** :math:`(M)`
+    """
+    mask: Tensor | None = data.get(name)
+    if mask is None:
+        raise ValueError(
+            f"'data' has no '{name}': set it, or call 'RandomHyperedgeSplit()(data)'"
+        )
+    if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
+        raise ValueError(
+            f"'{name}' must hold {data.num_hyperedges} booleans, one per hyperedge "
+            f'(got {mask.dtype} of shape {list(mask.size())}; of several splits take '
+            f'one column)'
+        )
+    unknown = mask & ~data.known_mask
+    if unknown.any():
+        raise ValueError(
+            f"'{name}' must select hyperedges with a known anchor only "
+            f'(got hyperedge {int(unknown.nonzero()[0])})'
+        )
+    return mask
+
+
+def anchors_per_hyperedge(data: AnchorData, mask: Tensor) -> int:
+    r"""Returns the mean number of anchors of the hyperedges in :obj:`mask`, rounded,
+    and at least one.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        mask (torch.Tensor): The hyperedges with known anchors.
+
+    Shapes:
+        - **mask:** :math:`(M)`
+    """
+    anchors = int(data['y'][mask[data.hyperedge_index[1]]].sum())
+    return max(1, round(anchors / max(int(mask.sum()), 1)))

@@ -1,0 +1,52 @@
+"""The hyperparameters of a training."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Objective = Literal['role', 'anchor']
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    r"""Holds the hyperparameters by which an encoder is trained, those of
+    :class:`~tgx_anchor.nn.AnchorPredictor`, which documents them.
+    """
+
+    num_roles: int | None = None
+    objective: Objective = 'role'
+    lr: float = 0.001
+    batch_size: int | None = 64
+    num_neighbors: int = -1
+    num_epochs: int = 100
+    weight_decay: float = 0.0
+    eps: float = 1e-8
+    gamma: float = 0.99
+    max_norm: float | None = None
+    eval_every: int = 5
+    patience: int = 6
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.objective not in get_args(Objective):
+            raise ValueError(
+                f"'objective' must be one of {', '.join(get_args(Objective))} "
+                f'(got {self.objective!r})'
+            )
+        for name in ('num_roles', 'batch_size', 'num_epochs', 'eval_every', 'patience'):
+            count = getattr(self, name)
+            if count is not None and count < 1:
+                raise ValueError(f"'{name}' must be positive (got {count})")
+        if self.num_neighbors < 1 and self.num_neighbors != -1:
+            raise ValueError(
+                f"'num_neighbors' must be positive, or -1 for all "
+                f'(got {self.num_neighbors})'
+            )
+        for name in ('lr', 'eps', 'gamma', 'max_norm'):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"'{name}' must be positive (got {value})")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(
+                f"'weight_decay' must lie in [0, inf) (got {self.weight_decay})"
+            )
