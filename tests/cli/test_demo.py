@@ -1,6 +1,8 @@
 """The demo: the order of the methods, repeatable figures."""
 
 from tests.cli.command import Run
+from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.transforms import RandomHyperedgeSplit
 
 SMALL = ('demo', '--num-nodes', '300', '--num-hyperedges', '900')
 
@@ -19,7 +21,23 @@ def test_ranks_the_heuristics(run: Run) -> None:
     assert list(rows) == ['RandomHeuristic', 'DegreeHeuristic', *learners]
     accuracy = {name: float(cells[0]) for name, cells in rows.items()}
     assert accuracy['DegreeHeuristic'] > accuracy['RandomHeuristic'] + 5
-    assert '900 groups' in out
+    assert all(f'\n{name}: {accuracy[name]} % in ' in out for name in rows)
+
+
+def test_numbers_of_groups_are_explained(run: Run) -> None:
+    split = RandomHyperedgeSplit(0.075, 0.025)
+    data = split(PlantedAnchorDataset(300, 900)[0])
+    node, hyperedge = data.hyperedge_index.tolist()
+    groups: list[list[int]] = [[] for _ in range(900)]
+    for v, e in zip(node, hyperedge, strict=True):
+        groups[e].append(v)
+    single = sum(len(group) == 1 for group in groups)
+    distinct = len({frozenset(group) for group in groups if len(group) > 1})
+    out = ' '.join(run(*SMALL).out.split())
+    assert f'known in {int(data.train_mask.sum())} groups' in out
+    assert f'{int(data.test_mask.sum())} groups are tested' in out
+    assert f'7.5% of the {distinct} distinct groups' in out
+    assert f'{single} groups with a single member' in out
 
 
 def test_is_repeatable(run: Run) -> None:

@@ -1,7 +1,10 @@
 """The program as a process of its own: exit codes, and what it imports."""
 
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -67,6 +70,33 @@ def test_missing_extra_names_the_command_that_installs_it(package: str) -> None:
     assert done.stderr == (
         f"tgx-anchor: {package} is missing: pip install 'tgx_anchor[cli]'\n"
     )
+
+
+@pytest.fixture
+def process() -> Iterator['subprocess.Popen[str]']:
+    with subprocess.Popen(
+        [sys.executable, '-m', 'tgx_anchor', 'demo', '--num-hyperedges', '3000'],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'OMP_NUM_THREADS': '1'},
+    ) as running:
+        yield running
+        running.kill()
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(
+    process: 'subprocess.Popen[str]',
+) -> None:
+    assert process.stdout is not None
+    # Lines reach a pipe while the program works.
+    while not process.stdout.readline().startswith('DegreeHeuristic: '):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err == 'tgx-anchor: stopped\n'
+    assert 'HAT' not in out
 
 
 @pytest.mark.parametrize(
