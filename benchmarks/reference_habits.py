@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -125,7 +126,8 @@ def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorDa
     data = load_setting(setting, root)
     cache = dataset_root(root) / 'embedding'
     if habit == 'gensim':
-        walk = AddRandomWalkEmbedding(model.encoder.in_channels, backend='gensim')
+        encoder: Any = model.encoder
+        walk = AddRandomWalkEmbedding(encoder.in_channels, backend='gensim')
         data.x = cached_embedding(data, walk, cache)
     return one_split(prepare(data, model, cache), split)
 

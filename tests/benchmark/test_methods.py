@@ -17,7 +17,7 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.nn import HNN, AnchorPredictor, AnchorRadar
 from tgx_anchor.nn.predictors.paper_baselines import IN_CHANNELS
-from tgx_anchor.paper import BASELINES, DATASETS, hyperparameters
+from tgx_anchor.paper import BASELINES
 from tgx_anchor.transforms import AddRandomWalkEmbedding, RandomHyperedgeSplit
 
 
@@ -40,60 +40,6 @@ def test_all_methods() -> None:
     for method in ('AnchorRadar', 'HGNN'):
         with one_line_error("'setting'", "'nowhere'"):
             new_model(method, 'nowhere')
-
-
-@pytest.mark.parametrize('method', BASELINES)
-def test_published_hyperparameters(method: str) -> None:
-    for dataset in DATASETS:
-        published = hyperparameters(method, dataset)
-        if not published:
-            continue
-        model = AnchorPredictor.from_paper(method, dataset)
-        encoder: Any = model.encoder
-        assert encoder.num_layers == published['num_layers']
-        # The rate of UniGCN is fixed in its reference.
-        assert model.lr == (0.01 if method == 'UniGCN' else published['lr'])
-        if 'batch_size' in published:
-            assert model.batch_size == published['batch_size']
-            assert (encoder.dropout, model.num_epochs) == (0.7, 100)
-        else:
-            assert model.batch_size is None
-            assert encoder.dropout == published['dropout']
-            assert model.num_epochs == 300
-
-
-@pytest.mark.parametrize(
-    ('method', 'numbers'),
-    [
-        ('HNHN', [-1, 100, 100, 100, -1, 40]),
-        ('HGNN', [-1, 40, 40, 40, -1, 100]),
-        ('HAT', [-1, 40, 100, 40, -1, 100]),
-        ('UniGCN', [-1, 40, 100, 100, -1, 100]),
-        ('WHATsNet', [-1, 40, 40, 40, 40, 40]),
-        ('CoNHD-U', [40] * 6),
-        ('CoNHD-I', [40] * 6),
-    ],
-)
-def test_published_neighbours(method: str, numbers: list[int]) -> None:
-    datasets = ['coDB', 'coAA', 'emEN', 'emEU', 'qaBI', 'qaPH']
-    for dataset, number in zip(
-        [*datasets, 'emER', 'moML'], [*numbers, 40, 40], strict=True
-    ):
-        model = AnchorPredictor.from_paper(method, dataset)
-        assert (dataset, model.num_neighbors) == (dataset, number)
-
-
-def test_settings_of_the_optimiser() -> None:
-    conhd = AnchorPredictor.from_paper('CoNHD-I', 'emEU')
-    assert (conhd.eps, conhd.weight_decay, conhd.max_norm) == (1e-4, 1e-4, 1.0)
-    assert conhd.encoder.input_dropout == 0
-    assert AnchorPredictor.from_paper('CoNHD-U', 'qaBI').encoder.input_dropout == 0.7
-    hgnn = AnchorPredictor.from_paper('HGNN', 'emEU')
-    assert (hgnn.eps, hgnn.weight_decay, hgnn.max_norm) == (1e-8, 0.0, None)
-    with one_line_error("'method'", "'GCN'"):
-        AnchorPredictor.from_paper('GCN', 'emEU')
-    with one_line_error("'setting'", "'emXX'"):
-        AnchorPredictor.from_paper('HGNN', 'emXX')
 
 
 def test_required_features_and_their_cache(

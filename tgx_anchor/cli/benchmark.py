@@ -2,8 +2,6 @@
 
 import typer
 
-from tgx_anchor.paper import BASELINES
-
 
 def benchmark(
     datasets: str = typer.Option(
@@ -11,9 +9,9 @@ def benchmark(
         help="Settings, with commas: 'emER,qaBI,coDB_last', or 'planted' for synthetic "
         'groups.',
     ),
-    methods: str = typer.Option(
-        ','.join(['AnchorRadar', *BASELINES, 'Degree', 'Random']),
-        help='Methods, with commas.',
+    methods: str | None = typer.Option(
+        None,
+        help="Methods, with commas: 'AnchorRadar,WHATsNet,Degree'.",
         show_default='all',
     ),
     splits: int = typer.Option(1, help='The number of random splits.'),
@@ -39,7 +37,7 @@ def benchmark(
     from rich.console import Console
     from tqdm import tqdm
 
-    from tgx_anchor.benchmark import run_benchmark
+    from tgx_anchor.benchmark import METHODS, run_benchmark
     from tgx_anchor.benchmark.report import (
         METRICS,
         Metric,
@@ -55,7 +53,7 @@ def benchmark(
     console = Console()
     run_benchmark(
         _names(datasets),
-        _names(methods),
+        METHODS if methods is None else _names(methods),
         splits,
         epochs,
         out,
