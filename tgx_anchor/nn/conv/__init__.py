@@ -1,4 +1,4 @@
-r"""Layers of encoders."""
+r"""Layers of hypergraph encoders, one equation each."""
 
 from tgx_anchor.nn.conv.conhd_conv import CoNHDConv
 from tgx_anchor.nn.conv.hat_conv import HATConv

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Blocks that stay in the cache of a CPU, but keep a GPU busy.
+# Blocks fit into the cache of a CPU, and are large enough to keep a GPU busy.
 _BLOCK_CPU = 2**18
 _BLOCK_GPU = 2**27
 
@@ -111,7 +111,7 @@ def dot(member: Tensor, slot: Tensor, index: Tensor) -> Tensor:
 
 
 def spread(weight: Tensor, slot: Tensor, index: Tensor) -> Tensor:
-    r"""Adds up the slots of its set for each member, by their weights.
+    r"""Computes for each member the weighted sum of the slots of its set.
 
     Shapes:
         - **weight:** :math:`(P, K, H)`
@@ -126,7 +126,7 @@ def spread(weight: Tensor, slot: Tensor, index: Tensor) -> Tensor:
 
 
 def collect(weight: Tensor, member: Tensor, index: Tensor, num_sets: int) -> Tensor:
-    r"""Adds up the members of each set for each of its slots, by their weights.
+    r"""Computes for each slot of a set the weighted sum of the members of the set.
 
     Shapes:
         - **weight:** :math:`(P, K, H)`
@@ -142,7 +142,7 @@ def collect(weight: Tensor, member: Tensor, index: Tensor, num_sets: int) -> Ten
 
 
 def nonempty_sets(index: Tensor, num_sets: int) -> tuple[Tensor, int]:
-    r"""Numbers the sets that have members, in their order.
+    r"""Renumbers the sets that have members, in their order.
 
     Returns:
         The new set of each member, and the number of sets that have members.
@@ -152,7 +152,7 @@ def nonempty_sets(index: Tensor, num_sets: int) -> tuple[Tensor, int]:
         - **output:** :math:`(P)`
     """
     if torch.compiler.is_compiling():
-        # How many there are is not known to a traced graph; empty sets do no harm.
+        # Their number depends on values, which a traced graph does not have.
         return index, num_sets
     present = torch.zeros(num_sets, dtype=torch.long, device=index.device)
     present[index] = 1

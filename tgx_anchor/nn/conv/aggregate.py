@@ -82,8 +82,8 @@ def incidence_dot(x: Tensor, hyperedge: Tensor, index: HyperedgeIndex) -> Tensor
 
 
 def rescale_received(total: Tensor, index: HyperedgeIndex) -> Tensor:
-    r"""Scales the sums of nodes over their drawn incidences to what they would be over
-    all incidences, if the others were like the drawn ones on average.
+    r"""Scales the sums of nodes over their drawn incidences up to all their incidences:
+    by the degree over the number of drawn ones.
 
     Args:
         total (torch.Tensor): The sums of nodes.
@@ -124,7 +124,7 @@ def _sum_any(
     if weight is not None:
         dtype = torch.promote_types(dtype, weight.dtype)
     if torch.compiler.is_compiling():
-        # Scatter needs no order, which a traced graph cannot ask for.
+        # Sorting depends on values, which a traced graph does not have; scatter not.
         ends = (index.hyperedge, index.node, index.num_nodes)
         if not to_node:
             ends = (index.node, index.hyperedge, index.num_hyperedges)

@@ -104,7 +104,7 @@ class HATConv(torch.nn.Module):
         index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
         x = self.lin(x)
         if hyperedge_attr is None:
-            # The map of a state of zeros is its bias.
+            # The query of a state of zeros is the bias.
             query = self.query_hyperedge.bias.expand(index.num_hyperedges, -1)
         else:
             query = self.query_hyperedge(hyperedge_attr)

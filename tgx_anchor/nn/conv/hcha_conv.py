@@ -30,8 +30,8 @@ class HCHAConv(torch.nn.Module):
     first layer of a model, the attention is uniform, and :math:`\mathbf{P}`,
     :math:`\mathbf{a}` and :math:`\mathbf{b}` have no effect.
 
-    Hyperedges weigh a member by its attention over all of its incidences in
-    :obj:`hyperedge_index`, so that even nodes that do not receive need all of theirs.
+    Hyperedges weigh a member by its attention over all of its incidences, so that a
+    mini-batch must hold all incidences of every member.
 
     Args:
         in_channels (int): The number of features of a node, and of a hyperedge.

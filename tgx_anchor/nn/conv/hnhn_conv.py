@@ -34,11 +34,10 @@ class HNHNConv(torch.nn.Module):
     distribution with gain :math:`\sqrt{2}`.
 
     .. note::
-        A node that receives from some of its hyperedges only divides by what the sum
-        of :math:`|e|^b` would be if the others were like these on average: by its
-        degree, if :math:`b = 0`. The public implementation divides by sums to which it
-        adds the weight of the last node or hyperedge, not of each one's own, and is
-        right with exponents of zero only.
+        In a mini-batch, a node divides by its degree times the mean of :math:`|e|^b`
+        over the hyperedges it drew: by its degree if :math:`b = 0`. The public
+        implementation adds the weight of the last node or hyperedge to every sum in the
+        denominators, which is correct only if the exponents are zero.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -47,9 +46,9 @@ class HNHNConv(torch.nn.Module):
             incidences of a node in a mini-batch is scaled up to the number of all its
             incidences. (default: :obj:`False`)
         node_exponent (float, optional): The exponent :math:`a` of degrees: members of
-            many hyperedges count more if it is positive. (default: :obj:`0.0`)
+            many hyperedges weigh more if it is positive. (default: :obj:`0.0`)
         hyperedge_exponent (float, optional): The exponent :math:`b` of sizes: large
-            hyperedges count more if it is positive. (default: :obj:`0.0`)
+            hyperedges weigh more if it is positive. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -130,8 +129,8 @@ def _mean(
     exponent: float,
     number: Tensor,
 ) -> Tensor:
-    # The mean of 'number' values, weighted by a power of their counts, of which the
-    # drawn ones are added up.
+    # The mean of 'number' values, weighted by a power of their counts, estimated from
+    # those that were drawn.
     if exponent == 0:
         return add_up(value) / number
     weight = count.pow(exponent)

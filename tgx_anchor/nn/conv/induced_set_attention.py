@@ -1,4 +1,4 @@
-"""Attention among the members of sets, through a few learned vectors."""
+"""Attention among the members of sets, through learned inducing points."""
 
 import math
 

@@ -35,8 +35,8 @@ class MultiheadAttentionBlock(torch.nn.Module):
         :class:`torch_geometric.nn.aggr.utils.MultiheadAttentionBlock` is another
         equation: its residual is the query before its map, there is one more map after
         the heads, and scores are divided by the root of the width of *one* head.
-        The bias of the map of keys is there for the sake of the published number of
-        parameters: it shifts all scores of a query alike and changes nothing.
+        The bias of the map of keys has no effect, as it shifts all scores of a query
+        alike; it is kept for the published number of parameters.
 
     Args:
         query_channels (int): The size of queries.
@@ -76,7 +76,7 @@ class MultiheadAttentionBlock(torch.nn.Module):
             lin.reset_parameters()
 
     def forward(self, query: Tensor, key: Tensor, index: Tensor) -> Tensor:
-        r"""One query per set attends to the members of this set.
+        r"""Attends with one query per set to the members of this set.
 
         Args:
             query (torch.Tensor): The query of each set.
@@ -96,7 +96,7 @@ class MultiheadAttentionBlock(torch.nn.Module):
     def forward_shared(
         self, query: Tensor, key: Tensor, index: Tensor, num_sets: int
     ) -> Tensor:
-        r"""The same queries attend to the members of each set.
+        r"""Attends with the same queries to the members of each set.
 
         Args:
             query (torch.Tensor): The queries.
@@ -121,7 +121,7 @@ class MultiheadAttentionBlock(torch.nn.Module):
         return self._pool(q.unsqueeze(0), score, key, index, num_sets)
 
     def forward_slots(self, query: Tensor, key: Tensor, index: Tensor) -> Tensor:
-        r"""The members of each set attend to the slots of this set.
+        r"""Attends with the members of each set to the slots of this set.
 
         Args:
             query (torch.Tensor): The members of all sets.

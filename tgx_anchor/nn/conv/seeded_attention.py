@@ -1,4 +1,4 @@
-"""One vector per set, by attention from a learned seed."""
+"""Pooling of sets by attention from a learned seed."""
 
 import math
 

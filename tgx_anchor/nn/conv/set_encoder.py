@@ -1,4 +1,4 @@
-"""Sets of vectors as single vectors: one half of a layer of set transformers."""
+"""Encoder of sets: one half of a layer of set transformers."""
 
 import torch
 from torch import Tensor
@@ -119,9 +119,11 @@ class SetEncoder(torch.nn.Module):
         """
         if self.lin_rank is not None:
             if rank is None:
-                raise ValueError("'rank' must be given to a layer of ranks (got None)")
+                raise ValueError(
+                    "'rank' is missing: pass it, or set 'rank_channels' to 0"
+                )
             x = x + self.lin_rank(rank.to(x.dtype))
-        # Only members read what is induced in their set.
+        # Empty sets need no inducing points.
         number, count = nonempty_sets(index, num_sets)
         for isab in self.isabs:
             x = isab(x, number, count)

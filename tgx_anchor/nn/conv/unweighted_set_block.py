@@ -1,4 +1,4 @@
-"""Sets whose members hear the mean of all."""
+"""Unweighted block: members of a set receive the mean over the set."""
 
 import torch
 from torch import Tensor
@@ -49,7 +49,7 @@ class UnweightedSetBlock(torch.nn.Module):
             - **index:** :math:`(P)`
             - **output:** :math:`(P, F)`
         """
-        # Affine maps go through means, and there are fewer sets than members.
+        # Affine maps commute with means, and there are fewer sets than members.
         mean = scatter(self.lin_mean1(x).relu(), index, 0, num_sets, 'mean')
         of_member, of_mean = self.lin1.weight.chunk(2, dim=1)
         mean = linear(self.lin_mean2(mean), of_mean, self.lin1.bias)

@@ -1,11 +1,11 @@
-"""AllSet Transformer."""
+"""The encoder AllSetTransformer."""
 
 from tgx_anchor.nn.models.hypergraph_set_transformer import HypergraphSetTransformer
 
 
 class AllSetTransformer(HypergraphSetTransformer):
     r"""The AllSetTransformer of the `"You are AllSet: A Multiset Function Framework for
-    Hypergraph Neural Networks" <https://arxiv.org/abs/2106.13264>`_ paper as it was
+    Hypergraph Neural Networks" <https://arxiv.org/abs/2106.13264>`_ paper as
     compared in the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: learned seeds attend to the members of
     each hyperedge, then to the hyperedges of each node

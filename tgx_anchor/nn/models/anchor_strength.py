@@ -1,4 +1,4 @@
-"""Stage 2: one number per node, shared by all its groups."""
+"""Stage 2 of AnchorRadar: one anchor strength per node."""
 
 import torch
 from torch import Tensor
@@ -12,8 +12,8 @@ class AnchorStrength(torch.nn.Module):
 
     Args:
         num_nodes (int): The number of nodes :math:`N`.
-        num_variants (int, optional): If given, holds so many strengths per node side
-            by side, to be learnt at once with different weights of the alignment.
+        num_variants (int, optional): If given, the number of strengths per node, which
+            are learned at once with different weights of the alignment.
             (default: :obj:`None`)
 
     Shapes:

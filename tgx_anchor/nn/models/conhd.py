@@ -1,4 +1,4 @@
-"""CoNHD."""
+"""The encoder CoNHD."""
 
 import torch
 from torch import Tensor
@@ -159,8 +159,8 @@ class CoNHD(HypergraphEncoder):
 def _trim_incidences(
     index: HyperedgeIndex, num_targets: int, num_layers: int
 ) -> list[tuple[Tensor, Tensor]]:
-    # For each layer the incidences it needs to represent the targets, and those of
-    # them that it takes to others of the same node.
+    # For each layer the incidences that it needs, and those of them through which
+    # the incidences of a node see each other.
     node, hyperedge = index.node, index.hyperedge
     kept = hyperedge < num_targets
     drawn = torch.ones_like(kept)

@@ -10,7 +10,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
 class HAT(HypergraphEncoder):
-    r"""The hypergraph attention network in the form in which it is a baseline of the
+    r"""The hypergraph attention network HAT, as compared in the
     `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HATConv`.

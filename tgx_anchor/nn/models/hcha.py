@@ -11,7 +11,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HCHA(HypergraphEncoder):
     r"""The encoder of the `"Hypergraph Convolution and Hypergraph Attention"
-    <https://arxiv.org/abs/1901.08150>`_ paper, in the form in which it is a baseline of
+    <https://arxiv.org/abs/1901.08150>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HCHAConv`, with ReLU on the nodes between them.

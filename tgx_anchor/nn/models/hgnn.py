@@ -12,7 +12,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HGNN(HypergraphEncoder):
     r"""The encoder of the `"Hypergraph Neural Networks"
-    <https://arxiv.org/abs/1809.09401>`_ paper, in the form in which it is a baseline of
+    <https://arxiv.org/abs/1809.09401>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HGNNConv`, and an affine map of the hyperedges that the

@@ -11,7 +11,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HNHN(HypergraphEncoder):
     r"""The encoder of the `"HNHN: Hypergraph Networks with Hyperedge Neurons"
-    <https://arxiv.org/abs/2006.12278>`_ paper, in the form in which it is a baseline of
+    <https://arxiv.org/abs/2006.12278>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HNHNConv`.

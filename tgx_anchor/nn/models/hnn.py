@@ -12,8 +12,8 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HNN(HypergraphEncoder):
     r"""The encoder of the `"A Hypergraph Neural Network Framework for Learning
-    Hyperedge-Dependent Node Embeddings" <https://arxiv.org/abs/2212.14077>`_ paper, in
-    the form in which it is a baseline of the `"Classification of Edge-dependent Labels
+    Hyperedge-Dependent Node Embeddings" <https://arxiv.org/abs/2212.14077>`_ paper, as
+    compared in the `"Classification of Edge-dependent Labels
     of Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HNNConv`. The first states of hyperedges are
 

@@ -1,4 +1,4 @@
-"""Set Transformer on hypergraphs."""
+"""The encoder HypergraphSetTransformer."""
 
 from torch import Tensor
 
@@ -9,7 +9,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 class HypergraphSetTransformer(HypergraphEncoder):
     r"""The `"Set Transformer: A Framework for Attention-based Permutation-Invariant
-    Neural Networks" <https://arxiv.org/abs/1810.00825>`_ on hypergraphs, as it was
+    Neural Networks" <https://arxiv.org/abs/1810.00825>`_ on hypergraphs, as
     compared in the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: members of each hyperedge, then
     hyperedges of each node, attend to each other

@@ -1,4 +1,4 @@
-"""Stage 1: a score for every member of every group, from its features."""
+"""Stage 1 of AnchorRadar: a score of each incidence from its features."""
 
 import torch
 from torch import Tensor

@@ -17,8 +17,8 @@ Variant = Literal['unigcnii', 'unigcn']
 
 class UniGCN(HypergraphEncoder):
     r"""The encoder of the `"UniGNN: a Unified Framework for Graph and Hypergraph Neural
-    Networks" <https://arxiv.org/abs/2105.00956>`_ paper, by default in the form in
-    which it is a baseline of the `"Classification of Edge-dependent Labels of Nodes in
+    Networks" <https://arxiv.org/abs/2105.00956>`_ paper, by default as
+    compared in the `"Classification of Edge-dependent Labels of Nodes in
     Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper, which is UniGCNII under the
     name of UniGCN,
 

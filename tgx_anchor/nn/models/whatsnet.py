@@ -1,4 +1,4 @@
-"""WHATsNet."""
+"""The encoder WHATsNet."""
 
 from torch import Tensor
 
