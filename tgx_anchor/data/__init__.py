@@ -1,4 +1,4 @@
-r"""The data object that everything else passes along."""
+r"""Data object of hypergraphs, and its conversion from and to other formats."""
 
 from tgx_anchor.data.anchor_data import AnchorData
 
