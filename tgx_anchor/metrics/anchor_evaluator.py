@@ -188,8 +188,8 @@ class AnchorEvaluator:
             )
         if not mask.any():
             raise ValueError(
-                "'mask' must hold at least one hyperedge; without a mask, one must have "
-                'a known anchor and leave a choice'
+                "'mask' must hold at least one hyperedge; without a mask, one must "
+                'have a known anchor and leave a choice'
             )
         return mask
 
