@@ -390,7 +390,11 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
             ("'mask'", '[3, 5]', 'column'),
         ),
         (torch.zeros(5), torch.tensor([True, False, True]), ("'mask'", '2', 'known')),
-        (torch.zeros(5), torch.zeros(3, dtype=torch.bool), ("'mask'", 'none')),
+        (
+            torch.zeros(5),
+            torch.zeros(3, dtype=torch.bool),
+            ("'mask'", 'at least one hyperedge'),
+        ),
     ],
 )
 @pytest.mark.parametrize('method', ['eval', 'eval_by_size', 'per_hyperedge'])
@@ -423,7 +427,7 @@ def test_nothing_known() -> None:
     with one_line_error("'y'", "'data'"):
         AnchorEvaluator().eval(torch.zeros(2), data)
     data.y = torch.zeros(2, dtype=torch.bool)
-    with one_line_error("'mask'", 'none'):
+    with one_line_error("'mask'", 'at least one hyperedge'):
         AnchorEvaluator().eval(torch.zeros(2), data)
 
 

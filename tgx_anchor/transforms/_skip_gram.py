@@ -178,15 +178,15 @@ class _SkipGram:
         inner, outer = _rows(self.inner, node), _rows(self.outer, other)
 
         error = torch.bmm(inner, outer.transpose(1, 2)).sigmoid_()
-        # How many pairs of j have another target than k: a negative that is the
-        # target does not count.
+        # The number of pairs of j whose target is not k: a negative that is the target
+        # does not count.
         same = (node.unsqueeze(2) == noise.unsqueeze(1)).to(pair.dtype)
         open_ = pair.sum(dim=2, keepdim=True) - torch.bmm(pair, same)
         error[:, :, :length].neg_().add_(1).mul_(pair)
         error[:, :, length:].mul_(open_).mul_(-1 / _SHARED)
 
-        # The last column adds up what damps a step. Errors of negatives are negative,
-        # and change their sign there.
+        # The last column sums the curvatures that damp a step. Errors of negatives are
+        # negative, and change their sign there.
         square = inner.square().sum(dim=2, keepdim=True)
         change = torch.bmm(error.transpose(1, 2), torch.cat([inner, square], dim=2))
         change[:, length:, -1].neg_()
@@ -197,8 +197,8 @@ class _SkipGram:
         _move(self.inner, node, change, rate)
 
     def _pairs(self, node: Tensor) -> Tensor:
-        # One where (j, i) is a pair: i is in reach. Nodes that are left out stand
-        # nowhere, and others close up.
+        # One where (j, i) is a pair, since i is in reach. Nodes that are left out have
+        # no place, and the others close the gap.
         kept = self.draw.uniform(*node.size()) < self.kept[node]
         place = kept.cumsum(dim=1).float().masked_fill_(~kept, torch.inf)
         reach = self.draw.uniform(*node.size()).mul_(self.window).floor_().add_(1)
@@ -235,7 +235,7 @@ def _rows(table: Tensor, index: Tensor) -> Tensor:
 
 
 def _move(table: Tensor, index: Tensor, change: Tensor, rate: float) -> None:
-    # Adds to each row of the table what all its places in the block ask for.
+    # Adds the damped sum of the changes at all places of a row in the block.
     row, place = torch.unique(index, return_inverse=True)
     total = change.new_zeros((row.numel(), change.size(2)))
     total.index_add_(0, place.view(-1), change.view(-1, change.size(2)))

@@ -1,4 +1,4 @@
-"""The topological features of the paper, on every incidence."""
+"""Topological features of incidences."""
 
 from collections.abc import Callable, Sequence
 
@@ -55,7 +55,7 @@ class AddTopologicalFeatures(BaseTransform):
       :obj:`local_rank_std`: mean and population standard deviation of the local
       values over the hyperedges of :math:`v`
 
-    and at last the size :math:`|e|`, which is local: with all four centralities
+    and last the size :math:`|e|`, which is local: with all four centralities
     :math:`4 \cdot 6 + 4 \cdot 2 + 1 = 33` columns, in the order of
     :obj:`feature_names`. Where all values are equal, normalised values are zero.
 
@@ -176,7 +176,7 @@ def _local_columns(
     node, hyperedge = hyperedge_index
     order = group_order(level.index_select(0, node), hyperedge, num_hyperedges)
     ranked = value.index_select(0, node.index_select(0, order.perm))
-    # Empty hyperedges may point past the end, but nobody asks for theirs.
+    # Empty hyperedges may point past the end; their values are not used.
     padded = torch.cat([ranked, ranked.new_zeros(1)])
     size = torch.diff(order.ptr)
     low = padded[(order.ptr[1:] - 1).clamp(min=0)]
@@ -192,7 +192,7 @@ def _local_columns(
 
 
 def _mean_and_std(value: Tensor, node: Tensor, count: Tensor) -> list[Tensor]:
-    # Over the incidences of each node, of which there are 'count'.
+    # Each node has 'count' incidences.
     mean = scatter(value, node, 0, count.numel(), 'sum') / count
     deviation = value - mean.index_select(0, node)
     variance = scatter(deviation.square_(), node, 0, count.numel(), 'sum') / count
