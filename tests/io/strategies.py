@@ -165,7 +165,7 @@ def plain(data: AnchorData) -> Plain:
             for key in ('x', 'hyperedge_attr', 'incidence_attr')
             if key in data
         },
-        'column_names': data.get('column_names', {}),
+        'column_names': dict(getattr(data, 'column_names', {})),
     }
 
 

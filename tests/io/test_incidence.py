@@ -445,7 +445,7 @@ def test_write_incidence() -> None:
     data = to_data([[1, 0], [2, 1]], 3, [[0], []])
     data.role = torch.tensor([1, 0, 1, 1])
     data.x = torch.tensor([[0.5], [1.5], [2.5]])
-    data.hyperedge_attr = torch.tensor([3, 4])
+    data.hyperedge_attr = torch.tensor([[3], [4]])
     columns = write_incidence(data)
     assert columns == {
         'group': [0, 0, 1, 1],
@@ -457,7 +457,7 @@ def test_write_incidence() -> None:
     }
     assert data.to_incidence() == columns
     data.role_names = ['cc', 'to']
-    data.column_names = {'x': ['age'], 'hyperedge_attr': ['no', 'longer', 'these']}
+    data.column_names = {'x': ['age']}
     columns = write_incidence(data)
     assert columns['role'] == ['to', 'cc', 'to', 'to']
     assert columns['age'] == [1.5, 0.5, 2.5, 1.5]

@@ -341,7 +341,7 @@ def list_roles(data: AnchorData) -> list[int] | list[str] | None:
     if role is None:
         return None
     number = to_integers('role', role)
-    if data.get('role_names') is None:
+    if not getattr(data, 'role_names', None):
         return [int(r) for r in number]
     names = check_ids('role_names', data.role_names)
     outside = (number < 0) | (number >= len(names))

@@ -467,14 +467,14 @@ def write_hif(
     role = list_roles(data)
     if role is not None:
         attrs['incidences']['role'] = list(role)
-        if data.get('role_names') is not None:
+        if getattr(data, 'role_names', None):
             own['role_names'] = list(map(str, data.role_names))
     column_names = {}
     for name, key in FEATURES.items():
         matrix = get_matrix(data, key)
         if matrix is not None:
             attrs[name][key] = matrix.tolist()
-            if key in (data.get('column_names') or {}) and len(matrix):
+            if key in getattr(data, 'column_names', {}) and len(matrix):
                 column_names[key] = data.names(key)
     if column_names:
         own['column_names'] = column_names

@@ -338,7 +338,7 @@ def write_incidence(
     role = list_roles(data)
     if role is not None:
         columns['role'] = list(role)
-        if data.get('role_names') is not None:
+        if getattr(data, 'role_names', None):
             noted['role_names'] = list(map(str, data.role_names))
     rows = {'x': node, 'hyperedge_attr': hyperedge, 'incidence_attr': slice(None)}
     for key, prefix in PREFIXES.items():
