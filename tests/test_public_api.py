@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_objects_can_be_pickled() -> None:
-    data = tgx_anchor.datasets.PlantedAnchorDataset(20, 30)[0]
+    data: Any = tgx_anchor.datasets.PlantedAnchorDataset(20, 30)[0]
     again = pickle.loads(pickle.dumps(data))  # noqa: S301
     assert again.to_dict().keys() == data.to_dict().keys()
 

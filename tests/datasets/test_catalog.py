@@ -189,3 +189,22 @@ def test_names_the_choices(name: str, anchor: str | None, message: str) -> None:
     with pytest.raises(ValueError, match='must be one of') as caught:
         resolve_setting(name, anchor)
     assert str(caught.value) == message
+
+
+def test_notices_name_every_source() -> None:
+    path = Path(__file__).parents[2] / 'THIRD_PARTY_NOTICES.md'
+    rows = [
+        [cell.strip() for cell in line.split('|')[1:-1]]
+        for line in path.read_text(encoding='utf-8').splitlines()
+        if line.startswith('| ') and '<https' in line
+    ]
+    named = {name: row for row in rows for name in row[0].split(', ')}
+    assert sorted(named) == sorted(CATALOG)
+    for name, entry in CATALOG.items():
+        _, page, licence = named[name]
+        assert licence.startswith('MIT') == (entry.licence == 'MIT')
+        if entry.page is not None:
+            assert page == f'<{entry.page}>'
+        else:
+            owner = '/'.join(entry.files[0].url.split('/')[3:5])
+            assert page == f'<https://github.com/{owner}>'
