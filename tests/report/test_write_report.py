@@ -128,7 +128,7 @@ def hostile(content: ReportContent) -> ReportContent:
     groups[: len(HOSTILE_NAMES)] = HOSTILE_NAMES
     return dataclasses.replace(
         content,
-        title=HOSTILE + '\ud800',
+        title=HOSTILE + '{{data}}\ud800',
         model_name=HOSTILE,
         person_id=people,
         group_id=groups,
@@ -283,6 +283,7 @@ def test_doubts(page: Browser, content: ReportContent) -> None:
     'text', ['mail-7', 'PERSON 11', 'nobody', ' Person 3 ', '"person 1"']
 )
 def test_search(page: Browser, content: ReportContent, text: str) -> None:
+    page.click('#last')
     page.write('#search', text)
     word = text.strip().lower()
 
@@ -301,6 +302,7 @@ def test_search(page: Browser, content: ReportContent, text: str) -> None:
         assert page.text(ROWS) == 'No group matches these filters.'
     page.write('#search', '')
     assert page.text('#status') == '600 groups'
+    assert column(page, 1)[0] == 'mail-0'
 
 
 @pytest.mark.browser
@@ -464,9 +466,16 @@ def test_keyboard(page: Browser) -> None:
     page.press('ArrowDown')
     page.press('Enter')
     assert page.text('#detail-title') == 'Group mail-1'
+    assert page.evaluate('location.hash') == '#group-1'
     page.press('Escape')
     assert not page.evaluate('document.getElementById("detail").open')
+    assert page.evaluate('location.hash') == ''
     assert page.evaluate(FOCUS) == '1'
+    page.press('Enter')
+    page.click('#detail-next')
+    page.press('Escape')
+    page.evaluate('new Promise((done) => setTimeout(done, 50))')
+    assert page.evaluate(FOCUS) == '2'
     page.press('Tab')
     assert page.evaluate('document.activeElement.id') == 'page'
 
