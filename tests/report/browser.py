@@ -237,6 +237,14 @@ class Browser:
                 **(text if kind == 'keyDown' else {}),
             )
 
+    def settle(self) -> None:
+        """Waits for two frames, and for the events that are due by then."""
+        self.evaluate(
+            '(async () => { for (let i = 0; i < 2; i++)'
+            ' await new Promise(requestAnimationFrame);'
+            ' await new Promise((done) => setTimeout(done)) })()'
+        )
+
     def write(self, selector: str, text: str) -> None:
         """Replaces the text of an input field."""
         self.evaluate(
