@@ -712,6 +712,22 @@ def test_small_groups(
 
 
 @pytest.mark.browser
+def test_without_strengths(
+    browser: Browser, content: ReportContent, tmp_path: Path
+) -> None:
+    content = dataclasses.replace(content, person_strength=None)
+    write_report(content, tmp_path / 'report.html')
+    browser.open(tmp_path / 'report.html')
+    assert browser.text('#strongest-title') == 'Most frequent anchors'
+    best = int(content.person_anchored.argmax())
+    assert browser.text('#strongest td:nth-child(1)') == f'Person {best}'
+    assert browser.texts('figcaption') == ['Calibration', 'Accuracy by group size']
+    browser.click(f'{ROWS}:nth-child(2)')
+    assert browser.texts('#members th') == ['Member', 'Bar', 'Score', 'Groups']
+    assert browser.messages == []
+
+
+@pytest.mark.browser
 def test_large_report(browser: Browser, tmp_path: Path) -> None:
     content = planted(100_000, 30_000)
     assert len(content.member_person) > 280_000
