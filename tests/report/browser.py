@@ -51,7 +51,6 @@ class Browser:
     def __init__(self, binary: str, profile: Path) -> None:
         self.messages: list[str] = []
         self.requests: list[str] = []
-        self._events: list[dict[str, Any]] = []
         self._number = 0
         self._buffer = b''
         their_input, self._input = os.pipe()
@@ -134,8 +133,6 @@ class Browser:
 
     def _note(self, message: dict[str, Any]) -> None:
         method, params = message.get('method'), message.get('params', {})
-        if method is not None:
-            self._events.append(message)
         if method == 'Runtime.consoleAPICalled':
             said = [str(arg.get('value', arg)) for arg in params['args']]
             self.messages.append(' '.join(said))
@@ -164,7 +161,6 @@ class Browser:
         self._call('Page.navigate', url='about:blank')
         self.messages.clear()
         self.requests.clear()
-        self._events.clear()
         self._call('Page.navigate', url=path.absolute().as_uri() + fragment)
         while not self.evaluate(
             'location.protocol === "file:" && document.readyState === "complete"'
@@ -236,6 +232,14 @@ class Browser:
                 windowsVirtualKeyCode=code,
                 **(text if kind == 'keyDown' else {}),
             )
+
+    def settle(self) -> None:
+        """Waits for two frames, and for the events that are due by then."""
+        self.evaluate(
+            '(async () => { for (let i = 0; i < 2; i++)'
+            ' await new Promise(requestAnimationFrame);'
+            ' await new Promise((done) => setTimeout(done)) })()'
+        )
 
     def write(self, selector: str, text: str) -> None:
         """Replaces the text of an input field."""

@@ -128,7 +128,7 @@ def hostile(content: ReportContent) -> ReportContent:
     groups[: len(HOSTILE_NAMES)] = HOSTILE_NAMES
     return dataclasses.replace(
         content,
-        title=HOSTILE + '\ud800',
+        title=HOSTILE + '{{data}}\ud800',
         model_name=HOSTILE,
         person_id=people,
         group_id=groups,
@@ -144,6 +144,7 @@ def test_hostile_names_leave_the_markup_alone(
     path = tmp_path / 'report.html'
     write_report(hostile(content), path)
     page = path.read_text(encoding='utf-8')
+    assert '{{data}}' in page.partition('</title>')[0]
     assert page.count('<script') == 2
     assert page.count('</script') == 2
     assert 'alert' not in page.replace(island(page), '').replace(
@@ -263,7 +264,9 @@ def test_charts(page: Browser, content: ReportContent) -> None:
     assert heights[1] == pytest.approx(
         (198 * histogram[0] / histogram[0].max()).tolist()
     )
-    assert heights[2][:5] == pytest.approx([198 * a for a in by_size.accuracy[:5]])
+    assert heights[2][:5] == pytest.approx(
+        [198 * by_size[size]['accuracy'] for size in sorted(by_size)[:5]]
+    )
 
 
 @pytest.mark.browser
@@ -283,6 +286,7 @@ def test_doubts(page: Browser, content: ReportContent) -> None:
     'text', ['mail-7', 'PERSON 11', 'nobody', ' Person 3 ', '"person 1"']
 )
 def test_search(page: Browser, content: ReportContent, text: str) -> None:
+    page.click('#last')
     page.write('#search', text)
     word = text.strip().lower()
 
@@ -301,6 +305,7 @@ def test_search(page: Browser, content: ReportContent, text: str) -> None:
         assert page.text(ROWS) == 'No group matches these filters.'
     page.write('#search', '')
     assert page.text('#status') == '600 groups'
+    assert column(page, 1)[0] == 'mail-0'
 
 
 @pytest.mark.browser
@@ -322,7 +327,7 @@ def test_filters(page: Browser, content: ReportContent) -> None:
     assert 0 < len(wanted) < 600
     assert all_groups(page) == wanted
     page.click('#clear')
-    page.evaluate('new Promise((done) => setTimeout(done, 50))')
+    page.settle()
     assert page.text('#status') == '600 groups'
     page.choose('#source', 'known')
     assert all_groups(page) == expected(content, lambda e: bool(content.group_known[e]))
@@ -464,9 +469,17 @@ def test_keyboard(page: Browser) -> None:
     page.press('ArrowDown')
     page.press('Enter')
     assert page.text('#detail-title') == 'Group mail-1'
+    assert page.evaluate('location.hash') == '#group-1'
     page.press('Escape')
+    page.settle()
     assert not page.evaluate('document.getElementById("detail").open')
+    assert page.evaluate('location.hash') == ''
     assert page.evaluate(FOCUS) == '1'
+    page.press('Enter')
+    page.click('#detail-next')
+    page.press('Escape')
+    page.settle()
+    assert page.evaluate(FOCUS) == '2'
     page.press('Tab')
     assert page.evaluate('document.activeElement.id') == 'page'
 
@@ -478,7 +491,7 @@ def test_members_lead_to_their_groups(page: Browser, content: ReportContent) -> 
     page.click('#members tbody tr:nth-child(1) button')
     assert not page.evaluate('document.getElementById("detail").open')
     assert page.evaluate('document.activeElement.id') == 'search'
-    page.evaluate('new Promise((done) => setTimeout(done, 50))')
+    page.settle()
     wanted = expected(content, lambda e: person in members(content, e))
     assert all_groups(page) == wanted
     assert page.messages == []
@@ -695,6 +708,22 @@ def test_small_groups(
     # An empty group has no members and no neighbours.
     browser.click(f'{ROWS}:nth-child(4)')
     assert 'No other group' in browser.text('#detail-body')
+    assert browser.messages == []
+
+
+@pytest.mark.browser
+def test_without_strengths(
+    browser: Browser, content: ReportContent, tmp_path: Path
+) -> None:
+    content = dataclasses.replace(content, person_strength=None)
+    write_report(content, tmp_path / 'report.html')
+    browser.open(tmp_path / 'report.html')
+    assert browser.text('#strongest-title') == 'Most frequent anchors'
+    best = int(content.person_anchored.argmax())
+    assert browser.text('#strongest td:nth-child(1)') == f'Person {best}'
+    assert browser.texts('figcaption') == ['Calibration', 'Accuracy by group size']
+    browser.click(f'{ROWS}:nth-child(2)')
+    assert browser.texts('#members th') == ['Member', 'Bar', 'Score', 'Groups']
     assert browser.messages == []
 
 

@@ -507,7 +507,8 @@
   }
 
   function searchFor(text) {
-    byId('detail').close();
+    opened = -1;
+    detail.close();
     byId('filters').reset();
     byId('search').value = `"${text}"`;
     filterGroups();
@@ -520,6 +521,7 @@
 
   const detail = byId('detail');
   let opened = -1;
+  let opener = null;
 
   function membersOf(group) {
     const members = [];
@@ -602,7 +604,10 @@
     byId('detail-previous').disabled = place <= 0;
     byId('detail-next').disabled = place < 0 || place >= selected.length - 1;
     history.replaceState(null, '', `#group-${group}`);
-    if (!detail.open) detail.showModal();
+    if (!detail.open) {
+      opener = document.activeElement;
+      detail.showModal();
+    }
     detail.scrollTop = 0;
   }
 
@@ -618,8 +623,9 @@
 
   function closed() {
     history.replaceState(null, '', location.pathname + location.search);
+    // The browser returns to the opener, unless the table was drawn anew meanwhile.
     const place = shown.indexOf(opened);
-    if (place >= 0 && document.activeElement === document.body) focusRow(place);
+    if (place >= 0 && !opener.isConnected) focusRow(place);
     opened = -1;
   }
 

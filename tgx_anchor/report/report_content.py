@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.utils import scatter
 from typing_extensions import Self
 
 from tgx_anchor import __version__
@@ -17,10 +16,11 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import (
     AnchorEvaluator,
     CalibrationBins,
+    ExpectedAccuracy,
     calibration_bins,
-    wilson_interval,
 )
 from tgx_anchor.nn import AnchorModel
+from tgx_anchor.report.label_doubt import LabelDoubt
 from tgx_anchor.utils import group_topk
 
 Integers = NDArray[np.int64]
@@ -38,56 +38,6 @@ PREDICTION_COLUMNS = (
 )
 _SOURCES = ('known', 'predicted')
 _HISTOGRAM_BINS = 30
-_MAX_DOUBTS = 100
-
-
-@dataclass(frozen=True)
-class ExpectedAccuracy:
-    r"""The accuracy to expect on groups whose anchor is not known, with an interval.
-
-    Args:
-        value (float): The accuracy on held-out groups.
-        low (float): The lower end of the interval.
-        high (float): The upper end of the interval.
-        num_groups (int): The number of held-out groups.
-    """
-
-    value: float
-    low: float
-    high: float
-    num_groups: int
-
-
-@dataclass(frozen=True)
-class SizeAccuracy:
-    r"""The accuracy on held-out groups of each size.
-
-    Args:
-        size (list[int]): The sizes of groups, in ascending order.
-        accuracy (list[float]): The accuracy on the groups of each size.
-        count (list[int]): The number of groups of each size.
-    """
-
-    size: Sequence[int]
-    accuracy: Sequence[float]
-    count: Sequence[int]
-
-
-@dataclass(frozen=True)
-class LabelDoubt:
-    r"""A known anchor that the model contradicts.
-
-    Args:
-        group (int): The number of the group.
-        person (int): The number of the person whom the model would choose.
-        probability (float): The probability the model gives to that person.
-        label_probability (float): The probability the model gives to the known anchor.
-    """
-
-    group: int
-    person: int
-    probability: float
-    label_probability: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,8 +73,9 @@ class ReportContent:
             (default: :obj:`None`)
         calibration (CalibrationBins, optional): Probability against accuracy on
             held-out groups. (default: :obj:`None`)
-        accuracy_by_size (SizeAccuracy, optional): Accuracy on held-out groups of each
-            size. (default: :obj:`None`)
+        accuracy_by_size (dict[int, dict[str, float]], optional): The figures of
+            :meth:`~tgx_anchor.metrics.AnchorEvaluator.eval_by_size` on held-out
+            groups. (default: :obj:`None`)
         warnings (list[str], optional): Sentences that a reader must see first.
             (default: :obj:`()`)
         reasons (dict[int, list[str]], optional): Sentences that explain the anchor of
@@ -158,7 +109,7 @@ class ReportContent:
     version: str = __version__
     expected_accuracy: ExpectedAccuracy | None = None
     calibration: CalibrationBins | None = None
-    accuracy_by_size: SizeAccuracy | None = None
+    accuracy_by_size: Mapping[int, Mapping[str, float]] | None = None
     warnings: Sequence[str] = ()
     reasons: Mapping[int, Sequence[str]] = field(default_factory=dict)
     doubts: Sequence[LabelDoubt] = ()
@@ -319,10 +270,14 @@ class ReportContent:
         held_out = _held_out(data) if held_out is None else held_out.cpu()
         by_size = None
         if bool(held_out.any()):
-            found = _measure(data, proba, held_out, top[:, 0])
-            expected_accuracy = expected_accuracy or found[0]
-            calibration = found[1] if calibration is None else calibration
-            by_size = found[2]
+            evaluator = AnchorEvaluator()
+            correct = evaluator.per_hyperedge(proba, data, held_out)['accuracy']
+            by_size = evaluator.eval_by_size(proba, data, held_out)
+            if expected_accuracy is None:
+                expected_accuracy = ExpectedAccuracy.from_correct(correct)
+            if calibration is None:
+                stated = proba[top[held_out, 0]].clamp(0, 1)
+                calibration = calibration_bins(stated, correct)
         time = data.get('hyperedge_time')
         return cls(
             title=title,
@@ -343,7 +298,7 @@ class ReportContent:
             accuracy_by_size=by_size,
             warnings=tuple(warnings),
             reasons={} if reasons is None else dict(reasons),
-            doubts=_doubts(data, proba, known, known_anchor, top[:, 0]),
+            doubts=LabelDoubt.find(data, proba, known),
         )
 
 
@@ -473,43 +428,3 @@ def _given_predictions(
         'group_margin': numbers('margin'),
         'group_known': np.array([value == 'known' for value in source], dtype=bool),
     }
-
-
-def _measure(
-    data: AnchorData, proba: Tensor, held_out: Tensor, best: Tensor
-) -> tuple[ExpectedAccuracy, CalibrationBins, SizeAccuracy]:
-    accuracy = AnchorEvaluator().per_hyperedge(proba, data, held_out)['accuracy']
-    count = accuracy.numel()
-    expected = ExpectedAccuracy(
-        float(accuracy.mean()), *wilson_interval(float(accuracy.sum()), count), count
-    )
-    bins = calibration_bins(proba[best[held_out]].clamp(0, 1), accuracy)
-    size, which = torch.unique(data.hyperedge_size[held_out], return_inverse=True)
-    by_size = SizeAccuracy(
-        size.tolist(),
-        scatter(accuracy, which, 0, size.numel(), 'mean').tolist(),
-        torch.bincount(which, minlength=size.numel()).tolist(),
-    )
-    return expected, bins, by_size
-
-
-def _doubts(
-    data: AnchorData, proba: Tensor, known: Tensor, known_anchor: Tensor, best: Tensor
-) -> tuple[LabelDoubt, ...]:
-    label = _first_flag(known_anchor, data)
-    first = _at(proba, best, 0.0)
-    given = _at(proba, label, 0.0)
-    doubted = known & (label >= 0) & ~_at(known_anchor, best, False) & (first > given)
-    group = doubted.nonzero().view(-1)
-    order = torch.argsort((first - given)[group], descending=True, stable=True)
-    group = group[order[:_MAX_DOUBTS]]
-    return tuple(
-        LabelDoubt(*row)
-        for row in zip(
-            group.tolist(),
-            _at(data.hyperedge_index[0], best, -1)[group].tolist(),
-            first[group].tolist(),
-            given[group].tolist(),
-            strict=True,
-        )
-    )

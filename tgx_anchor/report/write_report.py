@@ -127,7 +127,7 @@ def _payload(content: ReportContent) -> dict[str, Any]:
             'value': accuracy.value,
             'low': accuracy.low,
             'high': accuracy.high,
-            'groups': accuracy.num_groups,
+            'groups': accuracy.num_hyperedges,
         },
         'calibration': None
         if bins is None
@@ -139,9 +139,9 @@ def _payload(content: ReportContent) -> dict[str, Any]:
         'bySize': None
         if by_size is None
         else {
-            'size': list(by_size.size),
-            'accuracy': list(by_size.accuracy),
-            'count': list(by_size.count),
+            'size': list(by_size),
+            'accuracy': [figures['accuracy'] for figures in by_size.values()],
+            'count': [figures['num_hyperedges'] for figures in by_size.values()],
         },
         'histogram': None
         if histogram is None
