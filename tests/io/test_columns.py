@@ -110,7 +110,7 @@ def test_ids_of_an_enumeration_are_its_values() -> None:
         ['a', b'a'],
         ['a', '\ud800'],
         [2**64],
-        [1, object()],
+        [1, Ellipsis],
         ['a', None],
         [1, math.nan],
         [pd.NaT],
