@@ -61,7 +61,8 @@ def plot_learning_curve(
     present = np.isfinite(across) & np.isfinite(up)
     if not present.any():
         raise ValueError(
-            f"'table' must have a row with numbers in '{x}' and '{y}' (got {len(up)} without)"
+            f"'table' must have a row with numbers in '{x}' and '{y}' "
+            f'(got {len(up)} without)'
         )
     figure, ax = canvas(ax)
     for name in dict.fromkeys(label[present].tolist()):
