@@ -72,6 +72,13 @@ def test_validation_groups_are_not_held_out(
     assert ReportContent.from_model(model, data).expected_accuracy is None
 
 
+@pytest.mark.parametrize('name', ['train_mask', 'val_mask'])
+def test_several_splits(model: FixedModel, data: AnchorData, name: str) -> None:
+    data[name] = torch.zeros(5, 3, dtype=torch.bool)
+    with one_line_error(f"'{name}'", 'got shape [5, 3]', 'take one column'):
+        ReportContent.from_model(model, data)
+
+
 def test_doubts(model: FixedModel, data: AnchorData) -> None:
     (doubt,) = ReportContent.from_model(model, data).doubts
     assert (doubt.group, doubt.person) == (0, 1)

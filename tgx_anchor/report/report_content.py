@@ -327,14 +327,24 @@ def _time(value: Any) -> str:
     return '' if value is None else str(value)
 
 
+def _mask(data: AnchorData, name: str) -> Tensor | None:
+    mask: Tensor | None = data.get(name)
+    if mask is not None and mask.dim() != 1:
+        raise ValueError(
+            f"'{name}' must hold one boolean per hyperedge (got shape "
+            f'{list(mask.size())}; of several splits take one column)'
+        )
+    return mask
+
+
 def _known_groups(data: AnchorData) -> Tensor:
-    mask: Tensor | None = data.get('train_mask')
+    mask = _mask(data, 'train_mask')
     return data.known_mask if mask is None else mask & data.known_mask
 
 
 def _held_out(data: AnchorData) -> Tensor:
     held_out = data.known_mask & data.choice_mask & ~_known_groups(data)
-    tuned_on: Tensor | None = data.get('val_mask')
+    tuned_on = _mask(data, 'val_mask')
     return held_out if tuned_on is None else held_out & ~tuned_on
 
 
