@@ -15,8 +15,10 @@ if TYPE_CHECKING:  # type checkers and editors do not follow '__getattr__'
         metrics,
         nn,
         paper,
+        report,
         transforms,
         utils,
+        visualize,
     )
 
 __version__ = '0.1.0'
