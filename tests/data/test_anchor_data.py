@@ -13,79 +13,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch_geometric import transforms
 from torch_geometric.data import Batch, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
+from tests.data.examples import SHAPES, all_shapes, build, contents, decorate
 from tests.strategies import SETTINGS, hypergraphs, to_data, to_groups
 from tgx_anchor.data import AnchorData
-
-# Groups and number of nodes.
-SHAPES: dict[str, tuple[list[list[int]], int]] = {
-    'as many nodes as hyperedges': ([[0, 1], [1, 2, 0], [2]], 3),
-    'trailing isolated nodes': ([[2, 0], [1]], 6),
-    'leading empty hyperedges': ([[], [], [0, 1]], 2),
-    'middle empty hyperedge': ([[1], [], [0, 1]], 3),
-    'trailing empty hyperedges': ([[0, 3, 1], [], []], 4),
-    'one hyperedge': ([[1, 0]], 2),
-    'only empty hyperedges': ([[], []], 3),
-    'zero hyperedges': ([], 2),
-    'zero nodes': ([[], []], 0),
-    'nothing at all': ([], 0),
-}
-
-
-def decorate(data: AnchorData, strings: bool, offset: int = 0) -> AnchorData:
-    """Adds attributes of all levels, no two of whose rows are the same, with names
-    that PyG would shift.
-    """
-    node = torch.arange(int(data.num_nodes or 0)) + offset
-    hyperedge = torch.arange(data.num_hyperedges) + offset
-    incidence = torch.arange(data.num_incidences) + offset
-    data.x = torch.stack([node / 7, -node / 3], dim=1)
-    data.node_index = node * 2
-    data.node_batch_size = node * 3
-    data.hyperedge_attr = hyperedge[:, None] / torch.tensor([3.0, 5.0, 9.0])
-    data.hyperedge_index_of_day = hyperedge * 5
-    data.hyperedge_batches = hyperedge.double() + 0.5
-    data.incidence_attr = incidence[:, None] / torch.tensor([7.0, 11.0])
-    data.incidence_index = incidence * 7
-    data.incidence_batch_no = incidence * 11
-    data.role = incidence % 3
-    if 'y' not in data:
-        data.y = incidence % 2 == 0
-    data.train_mask = hyperedge % 3 == 0
-    data.split_mask = (hyperedge[:, None] + torch.arange(4)) % 3 == 1
-    data.graph_attr = torch.tensor([[offset, 1]])
-    data.title = f'hypergraph {offset}'
-    if strings:
-        data.node_id = [f'n{i}' for i in node.tolist()]
-        data.hyperedge_id = [f'e {i}' for i in hyperedge.tolist()]
-        data.incidence_note = [f'p{i}' for i in incidence.tolist()]
-    else:
-        data.node_id = node * 13
-        data.hyperedge_id = hyperedge * 17
-    return data
-
-
-def build(shape: str, strings: bool, offset: int = 0) -> AnchorData:
-    groups, num_nodes = SHAPES[shape]
-    return decorate(to_data(groups, num_nodes), strings, offset)
-
-
-def all_shapes(strings: bool) -> list[AnchorData]:
-    return [build(shape, strings, 10 * i) for i, shape in enumerate(SHAPES)]
-
-
-def contents(data: Any) -> dict[str, Any]:
-    """Everything in a hypergraph, as what `==` compares exactly."""
-    out = {
-        key: (value.dtype, list(value.size()), value.tolist())
-        if isinstance(value, Tensor)
-        else value
-        for key, value in data.to_dict().items()
-    }
-    return out | {'num_nodes': data.num_nodes, 'num_hyperedges': data.num_hyperedges}
 
 
 def batch_of(datas: Sequence[AnchorData], **kwargs: Any) -> Any:
@@ -135,14 +68,14 @@ def check_batch(batch: Any, datas: Sequence[AnchorData]) -> None:
 def test_init_needs_explicit_sizes(missing: str) -> None:
     size: dict[str, Any] = {'num_nodes': 2, 'num_hyperedges': 1}
     del size[missing]
-    with pytest.raises(ValueError, match='must be given') as caught:
+    with pytest.raises(ValueError, match='is missing') as caught:
         AnchorData(
             hyperedge_index=torch.tensor([[0, 1], [0, 0]]),
             x=torch.zeros(2, 1),
             **size,
         )
     assert str(caught.value) == (
-        f"'{missing}' must be given together with 'hyperedge_index' (got None)"
+        f"'{missing}' is missing: it must be given with 'hyperedge_index'"
     )
 
 
@@ -229,6 +162,7 @@ def test_sizes_on_device(device: torch.device) -> None:
     ('key', 'level'),
     [
         ('x', 'node'),
+        ('pos', 'node'),
         ('node_id', 'node'),
         ('node_index', 'node'),
         ('node_mask', 'node'),
@@ -262,7 +196,6 @@ def test_level(key: str, level: str | None) -> None:
     data = AnchorData()
     assert data.level(key) == level
     assert data.is_node_attr(key) == (level == 'node')
-    assert not data.is_edge_attr(key)
 
 
 # Copies ##########################################################################
@@ -501,6 +434,160 @@ def test_saved_files_hold_no_code(tmp_path: Path, count: int) -> None:
     assert stored['hyperedge_index'].size(1) == sum(d.num_incidences for d in datas)
 
 
+@pytest.mark.parametrize('strings', [False, True])
+@pytest.mark.parametrize('shape', SHAPES)
+def test_torch_save_and_load(tmp_path: Path, shape: str, strings: bool) -> None:
+    data = build(shape, strings)
+    data.role_names = ['from', 'to', 'cc']
+    data.name_columns('x', ['age', 'height'])
+    torch.save(data, tmp_path / 'data.pt')
+    again = torch.load(tmp_path / 'data.pt', weights_only=True)
+    assert type(again) is AnchorData
+    assert contents(again) == contents(data)
+    assert again.subgraph(torch.arange(again.num_nodes)).validate()
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_batch_is_saved_pickled_and_copied(tmp_path: Path, strings: bool) -> None:
+    datas = all_shapes(strings)
+    batch = batch_of(datas)
+    torch.save(batch, tmp_path / 'batch.pt')
+    for again in (
+        torch.load(tmp_path / 'batch.pt', weights_only=True),
+        pickle.loads(pickle.dumps(batch)),  # noqa: S301
+        copy.deepcopy(batch),
+        copy.copy(batch),
+    ):
+        assert type(again) is type(batch)
+        assert contents(again) == contents(batch)
+        check_batch(again, datas)
+        assert list(map(contents, again.to_data_list())) == list(map(contents, datas))
+
+
+# Names ###########################################################################
+
+
+def named() -> AnchorData:
+    data = decorate(to_data([[0, 1, 2], [1, 2]], 3), strings=True)
+    data.column_names = {'x': ['age', 'height'], 'incidence_attr': ['a', 'b']}
+    data.role_names = ['from', 'to', 'cc']
+    return data
+
+
+def test_names_are_given_or_numbered() -> None:
+    data = named()
+    assert data.names('x') == ['age', 'height']
+    assert data.names('incidence_attr') == ['a', 'b']
+    assert data.names('hyperedge_attr') == [f'hyperedge_{i}' for i in range(3)]
+    assert data.names('split_mask') == [f'split_mask_{i}' for i in range(4)]
+    assert data.names('node_index') == ['node_index']
+    del data.x
+    data.x = torch.zeros(3, 2)
+    assert data.names('x') == ['node_0', 'node_1']
+    with pytest.raises(ValueError, match=r"^'z' is missing \(got an AnchorData with"):
+        data.names('z')
+    assert valid().column_names == {}
+    assert valid().role_names == []
+
+
+def test_names_are_arguments() -> None:
+    data = AnchorData(
+        torch.tensor([[0], [0]]),
+        1,
+        1,
+        x=torch.zeros(1, 2),
+        column_names={'x': ('a', 'b')},
+        role_names=('c', 'd'),
+    )
+    assert data.column_names == {'x': ['a', 'b']}
+    assert data.role_names == ['c', 'd']
+    assert data.validate()
+
+
+def test_name_columns_leaves_copies_alone() -> None:
+    data = named()
+    other = copy.copy(data).name_columns('x', ['u', 'v'])
+    assert other.names('x') == ['u', 'v']
+    assert other.names('incidence_attr') == ['a', 'b']
+    assert data.names('x') == ['age', 'height']
+
+
+def test_names_go_with_their_columns() -> None:
+    data = named()
+    data.x = data['x'] * 2
+    assert data.names('x') == ['age', 'height']
+    data.x = torch.zeros(3, 3)
+    assert data.column_names == {'incidence_attr': ['a', 'b']}
+    data.incidence_attr = None
+    assert data.column_names == {}
+    assert data.validate()
+
+
+JOURNEYS: dict[str, Callable[[AnchorData], Any]] = {
+    'copy': copy.copy,
+    'deepcopy': copy.deepcopy,
+    'clone': lambda data: data.clone(),
+    'pickle': lambda data: pickle.loads(pickle.dumps(data)),  # noqa: S301
+    'dictionary': lambda data: AnchorData.from_dict(data.to_dict()),
+    'device': lambda data: data.to('cpu'),
+    'subgraph': lambda data: data.subgraph(torch.tensor([1])),
+    'hyperedge_subgraph': lambda data: data.hyperedge_subgraph(torch.tensor([1])),
+    'sort': lambda data: data.sort(sort_by_row=True),
+    'coalesce': lambda data: data.coalesce(),
+    'component': lambda data: data.connected_components()[0],
+    'concat': lambda data: data.concat(data),
+    'batch': lambda data: batch_of([data, data]),
+    'batch of batches': lambda data: batch_of([batch_of([data]), batch_of([data])]),
+    'unbatch': lambda data: batch_of([data, data])[1],
+    'bipartite': lambda data: AnchorData.from_bipartite(data.to_bipartite()),
+    'loader': lambda data: next(iter(DataLoader([data], batch_size=1))),
+    'collate': lambda data: separate_one(data),
+}
+
+
+def separate_one(data: AnchorData) -> Any:
+    dataset = InMemoryDataset()
+    dataset.data, dataset.slices = dataset.collate([data, data])
+    return dataset[1]
+
+
+@pytest.mark.parametrize('journey', JOURNEYS)
+def test_names_travel(journey: str) -> None:
+    out = JOURNEYS[journey](named())
+    assert out.column_names == named().column_names
+    assert out.role_names == ['from', 'to', 'cc']
+    assert out.names('x') == ['age', 'height']
+    assert out.validate()
+
+
+def test_names_on_which_a_batch_does_not_agree() -> None:
+    one, two = named(), named()
+    two.name_columns('x', ['u', 'v'])
+    two.role_names = ['a', 'b', 'c']
+    batch = batch_of([one, two])
+    assert batch.column_names == {'incidence_attr': ['a', 'b']}
+    assert batch.names('x') == ['node_0', 'node_1']
+    assert batch.role_names == []
+    assert batch.validate()
+    # They are not lost.
+    assert [data.names('x') for data in batch.to_data_list()] == [
+        ['age', 'height'],
+        ['u', 'v'],
+    ]
+    assert batch[1].role_names == ['a', 'b', 'c']
+
+
+def test_batch_with_and_without_names() -> None:
+    batch = batch_of([named(), valid()])
+    assert batch.column_names == {}
+    assert batch.role_names == []
+    first, second = batch.to_data_list()
+    assert first.role_names == ['from', 'to', 'cc']
+    assert first.names('x') == ['age', 'height']
+    assert second.role_names == []
+    assert second.column_names == {}
+
+
 # Checks ##########################################################################
 
 
@@ -533,7 +620,11 @@ def without_index(data: AnchorData) -> None:
 WIDE = torch.zeros(3, 400)
 WIDE[2, 350] = -torch.inf
 INVALID: list[tuple[Change, str]] = [
-    (without_index, "'hyperedge_index' is missing (got none)"),
+    (
+        without_index,
+        "'hyperedge_index' is missing: give it to 'AnchorData' with 'num_nodes' and "
+        "'num_hyperedges'",
+    ),
     (
         setting(hyperedge_index=torch.zeros(3, 5, dtype=torch.long)),
         "'hyperedge_index' must have the shape [2, num_incidences] (got [3, 5])",
@@ -625,6 +716,26 @@ INVALID: list[tuple[Change, str]] = [
     (
         setting(x=torch.tensor([0.0, torch.nan, torch.inf])),
         "'x' must be finite (got nan in row 1)",
+    ),
+    (
+        setting(hyperedge_time=torch.tensor([torch.nan, torch.inf])),
+        "'hyperedge_time' must be finite (got inf in row 1)",
+    ),
+    (
+        setting(hyperedge_time=torch.zeros(2, 1)),
+        "'hyperedge_time' must have one dimension (got [2, 1])",
+    ),
+    (
+        setting(column_names={'x': ['a']}),
+        "'column_names' must hold 2 names for 'x', one per column (got 1)",
+    ),
+    (
+        setting(column_names={'z': ['a']}),
+        "'column_names' must name attributes of the data (got 'z')",
+    ),
+    (
+        setting(role_names=['to', 'cc']),
+        "'role' must lie in [0, 2), the number of 'role_names' (got 2)",
     ),
     (setting(x=WIDE), "'x' must be finite (got -inf in row 2)"),
     (
@@ -722,16 +833,11 @@ def test_sort_against_python(
 # Parts ###########################################################################
 
 
-def slow_subgraph(
-    data: AnchorData, mask: list[bool], relabel_nodes: bool
+def slow_rows(
+    data: AnchorData, nodes: list[int], hyperedges: list[int], incidences: list[int]
 ) -> dict[str, Any]:
-    """The contents of the hypergraph of some hyperedges, entry by entry."""
+    """The contents of a part of a hypergraph, entry by entry."""
     pairs = data.hyperedge_index.t().tolist()
-    hyperedges = [e for e in range(data.num_hyperedges) if mask[e]]
-    incidences = [i for i, (_, e) in enumerate(pairs) if mask[e]]
-    nodes = list(range(int(data.num_nodes or 0)))
-    if relabel_nodes:
-        nodes = sorted({pairs[i][0] for i in incidences})
     rows = {'node': nodes, 'hyperedge': hyperedges, 'incidence': incidences}
     out = {}
     for key, value in contents(data).items():
@@ -756,6 +862,19 @@ def slow_subgraph(
         'num_nodes': len(nodes),
         'num_hyperedges': len(hyperedges),
     }
+
+
+def slow_subgraph(
+    data: AnchorData, mask: list[bool], relabel_nodes: bool
+) -> dict[str, Any]:
+    """The contents of the hypergraph of some hyperedges, entry by entry."""
+    pairs = data.hyperedge_index.t().tolist()
+    hyperedges = [e for e in range(data.num_hyperedges) if mask[e]]
+    incidences = [i for i, (_, e) in enumerate(pairs) if mask[e]]
+    nodes = list(range(data.num_nodes))
+    if relabel_nodes:
+        nodes = sorted({pairs[i][0] for i in incidences})
+    return slow_rows(data, nodes, hyperedges, incidences)
 
 
 @SETTINGS
@@ -789,76 +908,231 @@ def test_hyperedge_subgraph_on_device(device: torch.device) -> None:
     assert out['node_id'] == ['n1', 'n2']
 
 
+WRONG_SUBSETS = [
+    (
+        torch.tensor([True]),
+        'must hold {size} booleans, one per {owner}, or the numbers of {owner}s (got '
+        'torch.bool of shape [1])',
+    ),
+    (
+        torch.ones(2, 1, dtype=torch.bool),
+        'must hold {size} booleans, one per {owner}, or the numbers of {owner}s (got '
+        'torch.bool of shape [2, 1])',
+    ),
+    (
+        torch.tensor([0.0]),
+        'must hold {size} booleans, one per {owner}, or the numbers of {owner}s (got '
+        'torch.float32 of shape [1])',
+    ),
+    (torch.tensor([0, 3]), 'must hold numbers in [0, {size}) (got 3)'),
+    (torch.tensor([-1]), 'must hold numbers in [0, {size}) (got -1)'),
+    (torch.tensor([1, 0, 1]), 'must not repeat a {owner} (got 1 again)'),
+]
+
+
+@pytest.mark.parametrize(('subset', 'message'), WRONG_SUBSETS)
+def test_subgraphs_refuse_other_subsets(subset: Tensor, message: str) -> None:
+    with pytest.raises(ValueError, match='must') as caught:
+        valid().hyperedge_subgraph(subset)
+    assert str(caught.value) == f"'mask' {message.format(size=2, owner='hyperedge')}"
+    with pytest.raises(ValueError, match='must') as caught:
+        valid().subgraph(subset)
+    assert str(caught.value) == f"'subset' {message.format(size=3, owner='node')}"
+
+
 @pytest.mark.parametrize(
-    ('mask', 'got'),
+    'method',
     [
-        (torch.tensor([0, 1]), 'torch.int64 of shape [2]'),
-        (torch.tensor([True]), 'torch.bool of shape [1]'),
-        (torch.ones(2, 1, dtype=torch.bool), 'torch.bool of shape [2, 1]'),
+        'subgraph',
+        'hyperedge_subgraph',
+        'connected_components',
+        'sort_by_time',
+        'concat',
     ],
 )
-def test_hyperedge_subgraph_refuses_other_masks(mask: Tensor, got: str) -> None:
-    with pytest.raises(ValueError, match='booleans') as caught:
-        valid().hyperedge_subgraph(mask)
-    assert str(caught.value) == (
-        f"'mask' must hold 2 booleans, one per hyperedge (got {got})"
-    )
-
-
-def test_hyperedge_subgraph_refuses_batch() -> None:
+def test_parts_refuse_batch(method: str) -> None:
     batch = batch_of([valid(), valid()])
+    args: dict[str, list[Any]] = {
+        'subgraph': [torch.tensor([0])],
+        'hyperedge_subgraph': [torch.tensor([0])],
+        'concat': [valid()],
+    }
     with pytest.raises(ValueError, match='takes one hypergraph') as caught:
-        batch.hyperedge_subgraph(torch.ones(4, dtype=torch.bool))
+        getattr(batch, method)(*args.get(method, []))
     assert str(caught.value) == (
-        "'hyperedge_subgraph' takes one hypergraph (got a batch; use "
-        "'batch.to_data_list()')"
+        f"'{method}' takes one hypergraph (got a batch; use 'batch.to_data_list()')"
     )
 
 
-# Views ###########################################################################
+@SETTINGS
+@given(hypergraphs(), st.booleans(), st.booleans(), st.data())
+def test_subgraph_against_loops(
+    data: AnchorData, strings: bool, relabel: bool, draw: st.DataObject
+) -> None:
+    decorate(data, strings)
+    flags = st.lists(st.booleans(), min_size=data.num_nodes, max_size=data.num_nodes)
+    mask = draw.draw(flags)
+    before = contents(data)
+    out = data.subgraph(
+        torch.tensor(mask, dtype=torch.bool), relabel_hyperedges=relabel
+    )
+    assert contents(data) == before
+    assert out.validate()
+
+    pairs = data.hyperedge_index.t().tolist()
+    nodes = [v for v in range(data.num_nodes) if mask[v]]
+    incidences = [i for i, (v, _) in enumerate(pairs) if mask[v]]
+    hyperedges = list(range(data.num_hyperedges))
+    if relabel:
+        hyperedges = sorted({pairs[i][1] for i in incidences})
+    expected = slow_rows(data, nodes, hyperedges, incidences)
+    assert contents(out) == expected
+
+    # Numbers in the same order give the same.
+    again = data.subgraph(torch.tensor(nodes, dtype=torch.long), relabel)
+    assert contents(again) == expected
 
 
-@pytest.mark.parametrize('strings', [False, True])
-@pytest.mark.parametrize('shape', SHAPES)
-def test_to_bipartite(shape: str, strings: bool) -> None:
-    data = build(shape, strings)
-    source = contents(data)
-    out: Any = data.to_bipartite()
-    assert out.node_types == ['node', 'hyperedge']
-    assert out.edge_types == [('node', 'in', 'hyperedge')]
-    assert out['node'].num_nodes == data.num_nodes
-    assert out['hyperedge'].num_nodes == data.num_hyperedges
-    store = {
-        'node': out['node'],
-        'hyperedge': out['hyperedge'],
-        'incidence': out['node', 'in', 'hyperedge'],
-    }
-    names = {'hyperedge_attr': 'x', 'incidence_attr': 'edge_attr'}
-    assert store['incidence'].edge_index.tolist() == data.hyperedge_index.tolist()
-    seen = {
-        (level, key): (value.dtype, list(value.size()), value.tolist())
-        if isinstance(value, Tensor)
-        else value
-        for level, part in store.items()
-        for key, value in part.items()
-        if key not in ('num_nodes', 'edge_index')
-    }
-    assert seen == {
-        (level, names.get(key, key)): value
-        for key, value in source.items()
-        if (level := data.level(key)) is not None
-    }
-    assert out.title == data['title']
-    assert out.graph_attr.tolist() == data['graph_attr'].tolist()
+def test_subgraph_by_hand() -> None:
+    data = to_data([[0, 1, 2], [1, 3], [0]], 4, [[0], [3], [0]])
+    data.node_id = list('abcd')
+    data.hyperedge_id = ['x', 'y', 'z']
+    data.train_mask = torch.tensor([True, True, False])
+    out = data.subgraph(torch.tensor([3, 1]))
+    # Nodes in the order that was asked for; 'x' has lost its anchor, 'z' is gone.
+    assert to_groups(out) == [[1], [1, 0]]
+    assert out['node_id'] == ['d', 'b']
+    assert out['hyperedge_id'] == ['x', 'y']
+    assert out['y'].tolist() == [False, False, True]
+    assert out.known_mask.tolist() == [False, True]
+    assert out['train_mask'].tolist() == [True, True]
+    kept = data.subgraph(torch.tensor([3, 1]), relabel_hyperedges=False)
+    assert to_groups(kept) == [[1], [1, 0], []]
+    assert kept['hyperedge_id'] == ['x', 'y', 'z']
+
+
+def test_hyperedge_subgraph_of_numbers() -> None:
+    data = to_data([[0, 1, 2], [1, 3], [0]], 4, [[0], [3], [0]])
+    data.hyperedge_id = ['x', 'y', 'z']
+    out = data.hyperedge_subgraph(torch.tensor([2, 1]))
+    assert to_groups(out) == [[0], [1, 3]]
+    assert out['hyperedge_id'] == ['z', 'y']
+    assert out['y'].tolist() == [True, False, True]
     assert out.validate()
 
 
-def test_bipartite_reverses() -> None:
-    out: Any = transforms.ToUndirected()(valid().to_bipartite())
-    assert out['hyperedge', 'rev_in', 'node'].edge_index.tolist() == [
-        [0, 0, 0, 1, 1],
-        [0, 1, 2, 1, 2],
-    ]
+def timed() -> AnchorData:
+    data = to_data([[0, 1], [2], [1, 2], [0, 2]], 3, [[0], [2], [2], [0]])
+    data.hyperedge_id = list('abcd')
+    data.hyperedge_time = torch.tensor([3.0, torch.nan, 1.0, 2.0], dtype=torch.double)
+    return data
+
+
+def test_times() -> None:
+    data = timed()
+    assert data.validate()
+    assert not data.is_sorted_by_time()
+    out = data.sort_by_time()
+    assert out['hyperedge_id'] == list('cdab')
+    assert to_groups(out) == [[1, 2], [0, 2], [0, 1], [2]]
+    assert out['y'].tolist() == [False, True, True, False, True, False, True]
+    assert out.is_sorted_by_time()
+    assert data.snapshot(1, 2)['hyperedge_id'] == ['c', 'd']
+    assert data.up_to(2)['hyperedge_id'] == ['c', 'd']
+    assert data.up_to(0).num_hyperedges == 0
+    data.hyperedge_end = torch.tensor([1, 1, 2, 2])
+    assert data.snapshot(2, 3, 'hyperedge_end')['hyperedge_id'] == ['c', 'd']
+
+
+@pytest.mark.parametrize('method', ['snapshot', 'up_to', 'sort_by_time'])
+def test_times_have_to_be_there(method: str) -> None:
+    args: dict[str, list[int]] = {'snapshot': [0, 1], 'up_to': [1]}
+    with pytest.raises(ValueError, match=r"^'hyperedge_time' is missing"):
+        getattr(valid(), method)(*args.get(method, []))
+
+
+@SETTINGS
+@given(hypergraphs(), st.booleans())
+def test_connected_components_against_search(data: AnchorData, strings: bool) -> None:
+    decorate(data, strings)
+    groups = to_groups(data)
+    label = list(range(data.num_nodes))
+    for _ in label:
+        for group in groups:
+            for v in group:
+                label[v] = min(label[u] for u in group)
+    pairs = data.hyperedge_index.t().tolist()
+    expected = []
+    for first in sorted(set(label)):
+        nodes = [v for v in range(data.num_nodes) if label[v] == first]
+        hyperedges = [e for e, g in enumerate(groups) if g and label[g[0]] == first]
+        incidences = [i for i, (v, _) in enumerate(pairs) if label[v] == first]
+        expected.append(slow_rows(data, nodes, hyperedges, incidences))
+    found = data.connected_components()
+    assert list(map(contents, found)) == expected
+    assert all(part.validate() for part in found)
+
+
+@SETTINGS
+@given(hypergraphs(), hypergraphs(), st.booleans())
+def test_concat_against_batch(one: AnchorData, two: AnchorData, strings: bool) -> None:
+    decorate(one, strings)
+    decorate(two, strings)
+    out, batch = one.concat(two), batch_of([one, two])
+    assert type(out) is AnchorData
+    assert out.validate()
+    assert (out.num_nodes, out.num_hyperedges) == (
+        batch.num_nodes,
+        batch.num_hyperedges,
+    )
+    for key in one.to_dict():
+        if isinstance(one[key], Tensor) and one.level(key) is not None:
+            assert out[key].tolist() == batch[key].tolist()
+    assert out.hyperedge_index.tolist() == batch.hyperedge_index.tolist()
+    assert out['node_id'] == one['node_id'] + two['node_id'] if strings else True
+    assert out['title'] == one['title']
+
+
+def test_concat_refuses_what_differs() -> None:
+    other = valid()
+    other.title = 'another one'
+    with pytest.raises(ValueError, match=r"^'title' must be equal in both"):
+        valid().concat(other)
+    other = valid()
+    del other.x
+    with pytest.raises(ValueError, match=r"same attributes \(got 'x' in one"):
+        valid().concat(other)
+
+
+def test_coalesce() -> None:
+    data = AnchorData(
+        hyperedge_index=torch.tensor([[2, 0, 2, 0, 1], [0, 0, 0, 1, 1]]),
+        num_nodes=3,
+        num_hyperedges=2,
+        y=torch.tensor([False, False, True, True, False]),
+        role=torch.tensor([5, 6, 7, 8, 9]),
+    )
+    assert not data.is_coalesced()
+    out = data.coalesce()
+    assert out.is_coalesced()
+    assert out.is_sorted(sort_by_row=True)
+    assert to_groups(out) == [[0, 2], [0, 1]]
+    assert out['role'].tolist() == [6, 5, 8, 9]
+    assert out['y'].tolist() == [False, True, True, False]
+    assert out.validate()
+
+
+def test_is_sorted() -> None:
+    data = to_data([[1, 0], [2]], 3)
+    assert data.is_sorted()
+    assert not data.is_sorted(sort_by_row=True)
+    data.hyperedge_index = data.hyperedge_index.flip(1)
+    assert not data.is_sorted()
+
+
+def test_has_isolated_nodes() -> None:
+    assert to_data([[0, 2]], 3).has_isolated_nodes()
+    assert not to_data([[0, 2], [1]], 3).has_isolated_nodes()
 
 
 def test_repr() -> None:
@@ -873,59 +1147,3 @@ def test_repr() -> None:
         'AnchorDataBatch(num_nodes=10, num_hyperedges=6, num_incidences=10, y=[10], '
         'node_id=[2], x=[10, 2], batch=[10], ptr=[3])'
     )
-
-
-# Transforms of PyG for plain graphs ##############################################
-
-
-@pytest.mark.parametrize(
-    'transform',
-    [
-        transforms.ToUndirected(),
-        transforms.AddSelfLoops(),
-        transforms.AddRemainingSelfLoops(),
-        transforms.RemoveSelfLoops(),
-        transforms.ToSparseTensor(),
-    ],
-    ids=lambda transform: type(transform).__name__,
-)
-def test_graph_transform_leaves_it_alone(transform: transforms.BaseTransform) -> None:
-    data = valid()
-    out = transform(data)
-    assert contents(out) == contents(valid())
-
-
-@pytest.mark.parametrize(
-    'transform',
-    [
-        transforms.GCNNorm(),
-        transforms.GDC(),
-        transforms.LargestConnectedComponents(),
-        transforms.LineGraph(),
-        transforms.LocalDegreeProfile(),
-        transforms.OneHotDegree(3),
-        transforms.RandomLinkSplit(),
-        transforms.RemoveDuplicatedEdges(),
-        transforms.TwoHop(),
-        transforms.VirtualNode(),
-    ],
-    ids=lambda transform: type(transform).__name__,
-)
-def test_graph_transform_fails(transform: transforms.BaseTransform) -> None:
-    with pytest.raises((AssertionError, AttributeError)):
-        transform(valid())
-
-
-@pytest.mark.parametrize(
-    'transform',
-    [
-        transforms.RemoveIsolatedNodes(),
-        transforms.RandomNodeSplit(num_val=1, num_test=1),
-    ],
-    ids=lambda transform: type(transform).__name__,
-)
-def test_graph_transform_that_harms_is_found_out(
-    transform: transforms.BaseTransform,
-) -> None:
-    data: Any = transform(to_data([[0, 1, 2], [1, 2]], 3, [[0], [1]]))
-    assert data.validate(raise_on_error=False) is False
