@@ -47,7 +47,7 @@ REFUSED = {
 }
 
 
-_NAMES = {'column_names': dict, 'role_names': list}
+_NAMES = {'column_names': dict, 'role_names': list, 'source': type(None)}
 
 
 # An attribute error, so that 'hasattr' says no; a value error, as everything else

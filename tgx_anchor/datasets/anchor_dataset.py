@@ -49,7 +49,8 @@ class AnchorDataset(InMemoryDataset):
     <https://arxiv.org/abs/2509.20762>`_ paper.
 
     Each dataset is one :class:`~tgx_anchor.data.AnchorData` with :obj:`y`,
-    :obj:`role` (named by :obj:`roles`), :obj:`node_id` and :obj:`hyperedge_id`.
+    :obj:`role` (named by :obj:`roles`), :obj:`node_id` and :obj:`hyperedge_id`, and
+    the name of the dataset as :obj:`source`.
     A hyperedge is a set: a member listed twice counts once, with the role of the
     anchor if any of its listings has it. Repeated groups are kept.
 
@@ -111,6 +112,8 @@ class AnchorDataset(InMemoryDataset):
                 str(folder), transform, pre_transform, force_reload=force_reload
             )
         self.load(self.processed_paths[0], data_cls=AnchorData)
+        # Also where an older version, or a 'pre_transform', left it out.
+        self._data.source = self.name
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -260,6 +263,7 @@ def build_anchor_data(table: RoleTable, entry: CatalogEntry, anchor: str) -> Anc
         role=merged,
         node_id=_vocabulary(node_id[np.argsort(shuffle.numpy())]),
         hyperedge_id=_vocabulary(table.hyperedge_id),
+        source=entry.name,
     )
     return data.sort(sort_by_row=True).hyperedge_subgraph(kept, relabel_nodes=True)
 
