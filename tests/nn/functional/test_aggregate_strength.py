@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, by_group, hypergraphs, to_data, to_groups
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.functional import aggregate_strength
@@ -155,3 +156,19 @@ def test_global_random_state() -> None:
         found.add(float(aggregate_strength(strength, index, 50, y, mask, 1.0)[0]))
     torch.set_rng_state(state)
     assert len(found) > 1
+
+
+@pytest.mark.parametrize('weight', [3.0, torch.tensor([0.0, 2.0])])
+def test_second_device(weight: float | Tensor) -> None:
+    data = to_data([[0, 1], [1, 2, 3], [], [0, 3]], 4, [[1], [2, 3], [], [0]])
+    mask = torch.tensor([True, True, False, False])
+    strength = torch.tensor([1.0, 2.0, 0.5, 1.0])
+    expected = aggregate(strength, data, mask, weight, num_anchors=2)
+    with second_device() as device:
+        moved = data.clone().to(device)
+        given = weight.to(device) if isinstance(weight, Tensor) else weight
+        out = aggregate(
+            strength.to(device), moved, mask.to(device), given, num_anchors=2
+        )
+        assert out.device == device
+    assert torch.equal(out.cpu(), expected)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, hypergraphs, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.functional import anchor_cross_entropy, anchor_target
@@ -118,3 +119,22 @@ def test_large_scores_in_large_groups(dtype: torch.dtype) -> None:
     torch.testing.assert_close(
         score.grad.double(), gradient, rtol=10 * tolerance, atol=10 * tolerance
     )
+
+
+def test_second_device() -> None:
+    data = to_data([[0, 1], [1, 2, 3], [], [0, 3]], 4, [[1], [2, 3], [], [0]])
+    mask = torch.tensor([True, True, False, False])
+    generator = torch.Generator().manual_seed(0)
+    score = torch.randn(7, generator=generator, requires_grad=True)
+    loss = anchor_cross_entropy(score, data['y'], data.hyperedge_index[1], mask)
+    loss.backward()
+    with second_device() as device:
+        twin = score.detach().to(device).requires_grad_()
+        given = [data['y'], data.hyperedge_index[1], mask]
+        out = anchor_cross_entropy(twin, *(value.to(device) for value in given))
+        out.backward()
+        assert out.device == device
+        assert twin.grad is not None
+        grad = twin.grad.cpu()
+    torch.testing.assert_close(out.cpu(), loss)
+    torch.testing.assert_close(grad, score.grad)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.utils import softmax
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.functional import StrengthProblem, strength_loss, strength_problem
@@ -299,3 +300,32 @@ def test_unknown_alignment() -> None:
     data = to_data([[0, 1]], 2, [[0]])
     with one_line_error("'alignment'", 'cross_entropy', "'some'"):
         make_problem(data, torch.zeros(2), data.known_mask, 'some')  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize('alignment', ALIGNMENTS)
+@pytest.mark.parametrize('alpha', [0.3, torch.tensor([0.0, 0.3], dtype=torch.double)])
+def test_second_device(alignment: Alignment, alpha: float | Tensor) -> None:
+    data = to_data([[0, 1], [1, 2, 3], [], [0, 3]], 4, [[1], [2, 3], [], [0]])
+    mask = torch.tensor([True, True, False, False])
+    reference = torch.tensor([0.4, 0.6, 0.2, 0.5, 0.3, 0.9, 0.1])
+    shape = (4,) if isinstance(alpha, float) else (4, 2)
+    strength = torch.arange(float(len(shape) * 4), dtype=torch.double).view(-1)
+    strength = strength[: torch.Size(shape).numel()].view(shape).requires_grad_()
+    problem = strength_problem(
+        reference, data.hyperedge_index, 4, 4, data['y'], mask, alignment
+    )
+    loss = strength_loss(strength, problem, alpha).sum()
+    loss.backward()
+    with second_device() as device:
+        moved = [reference, data.hyperedge_index, data['y'], mask]
+        values, index, y, known = (value.to(device) for value in moved)
+        problem = strength_problem(values, index, 4, 4, y, known, alignment)
+        twin = strength.detach().to(device).requires_grad_()
+        weight = alpha if isinstance(alpha, float) else alpha.to(device)
+        out = strength_loss(twin, problem, weight).sum()
+        out.backward()
+        assert out.device == device
+        assert twin.grad is not None
+        grad = twin.grad.cpu()
+    torch.testing.assert_close(out.cpu(), loss)
+    torch.testing.assert_close(grad, strength.grad)

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -93,6 +94,58 @@ def test_score() -> None:
     assert model.score(data) == pytest.approx(0.5)
     mask = torch.tensor([True, True, False, True])
     assert model.score(data, mask) == pytest.approx(2 / 3)
+
+
+def test_score_without_labels() -> None:
+    # Nobody passed a mask, so that none is to blame.
+    model = Fixed(torch.tensor([0.6, 0.4]))
+    with one_line_error("'data.y'", "'is_anchor'"):
+        model.score(to_data([[0, 1]], 2))
+    for data in (to_data([[0, 1]], 2, [[]]), to_data([[0, 1]], 2, [[0, 1]])):
+        with one_line_error('no hyperedge to evaluate', "'data.y'"):
+            model.score(data)
+
+
+def test_options_of_fit() -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3]], 4, [[1], [2], [3]])
+    seen: list[object] = []
+    model = DegreeHeuristic()
+    assert model.fit(data, progress=True, callback=seen.append, checkpoint='x') is model
+    # There are no epochs, so that nothing is reported or kept.
+    assert (seen, model.history, model.interrupted) == ([], [], False)
+    wrong: Any = 'never'
+    with one_line_error("'on_interrupt'", "'never'"):
+        RandomHeuristic().fit(data, on_interrupt=wrong)
+    data.train_mask = torch.tensor([True, False, False])
+    data.val_mask = torch.tensor([False, True, True])
+    assert DegreeHeuristic().fit(data, use_val=True).sign == -1
+
+
+class Unsure(Fixed):
+    """Learns in three epochs."""
+
+    def _fit(self, data: AnchorData, run: FitRun) -> None:  # noqa: ARG002
+        records = ({'epoch': float(i), 'num_epochs': 3.0} for i in (1, 2, 3))
+        run.epochs(records, 'unsure', 3)
+
+
+def test_history_and_interrupt() -> None:
+    def stop(record: dict[str, float]) -> None:
+        if record['epoch'] == 2:
+            raise KeyboardInterrupt
+
+    data = to_data([[0, 1]], 2, [[0]])
+    model = Unsure(torch.tensor([0.6, 0.4]))
+    with pytest.warns(UserWarning, match='after epoch 2 of 3') as caught:
+        model.fit(data, callback=stop)
+    assert caught[0].filename == __file__
+    assert model.interrupted
+    assert len(model.history) == 2
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data, callback=stop, on_interrupt='raise')
+    assert len(model.history) == 2
+    assert len(model.fit(data).history) == 3
+    assert not model.interrupted
 
 
 @pytest.mark.parametrize('kind', [DegreeHeuristic, RandomHeuristic])

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
+from tests.devices import second_device
 from tests.strategies import one_line_error
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
@@ -15,7 +16,7 @@ from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import HGNN, AnchorPredictor, AnchorRadar, CoNHD, RandomHeuristic
 from tgx_anchor.nn.predictors.training import PredictorTraining
-from tgx_anchor.transforms import RandomHyperedgeSplit
+from tgx_anchor.transforms import AddRandomWalkEmbedding, RandomHyperedgeSplit
 
 MASKS = ('train_mask', 'val_mask', 'test_mask')
 
@@ -45,10 +46,6 @@ def quick(**kwargs: Any) -> AnchorPredictor:
     return AnchorPredictor(
         kwargs.pop('encoder', None) or hgnn(), **{**options, **kwargs}
     )
-
-
-def training_of(model: AnchorPredictor, data: AnchorData) -> PredictorTraining:
-    return PredictorTraining(model.encoder, data, model._options())
 
 
 def same_state(model: AnchorPredictor, twin: AnchorPredictor) -> bool:
@@ -101,46 +98,6 @@ def test_anchors_are_found(objective: Any, batch_size: int | None) -> None:
     assert model.score(data, data.test_mask) > chance + 0.15
 
 
-def test_one_step_by_hand() -> None:
-    # The first step of the whole-hypergraph form, with nothing but autograd.
-    data = planted()
-    model = quick(batch_size=None, num_epochs=1).fit(data)
-    training = training_of(quick(batch_size=None), data)
-    encoder, head, table = training.encoder, training.head, training.table
-    row = data.train_mask[data.hyperedge_index[1]]
-    node, hyperedge = data.hyperedge_index
-    x, e = encoder.train()(table, data.hyperedge_index, num_hyperedges=400)
-    logit = head(torch.cat([e[hyperedge], x[node]], dim=1))[row]
-    target = data.role[row]
-    loss = -logit.log_softmax(1)[torch.arange(len(target)), target].mean()
-    parts = [table, *encoder.parameters(), *head.parameters()]
-    grads = torch.autograd.grad(loss, parts)
-    assert model.history[0]['loss'] == pytest.approx(loss.item(), rel=1e-6)
-    learnt = [
-        model.table,
-        *model.encoder.parameters(),
-        *(model.head or head).parameters(),
-    ]
-    for before, after, grad in zip(parts, learnt, grads, strict=True):
-        # The first step of Adam is the sign of the gradient times the rate.
-        assert after is not None
-        step = 0.02 * grad / (grad.abs() + 1e-8)
-        torch.testing.assert_close(after, before - step, rtol=1e-4, atol=1e-5)
-
-
-def test_the_best_state_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Accuracies at the looks after epochs 2, 4, ...: the second one is the best.
-    data, found = planted(), iter([0.3, 0.6, 0.6, 0.5, 0.4, 0.9])
-    monkeypatch.setattr(
-        PredictorTraining, '_accuracy', lambda *_: {'val_accuracy': next(found)}
-    )
-    model = quick(num_epochs=100, patience=3).fit(data)
-    assert [record.get('val_accuracy') for record in model.history] == [
-        *(None, 0.3, None, 0.6, None, 0.6, None, 0.5, None, 0.4)
-    ]
-    assert same_state(model, quick(num_epochs=4).fit(planted_without_val()))
-
-
 def planted_without_val() -> AnchorData:
     data = planted()
     del data['val_mask']
@@ -186,45 +143,6 @@ def test_val_accuracy_of_roles_and_anchors() -> None:
     assert 'val_role_accuracy' not in model.history[-1]
     expected = model.score(data, data.val_mask)
     assert model.history[-1]['val_accuracy'] == pytest.approx(expected)
-
-
-def test_rate_decays(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = []
-    step = torch.optim.Adam.step
-
-    def spy(self: torch.optim.Adam, *args: Any) -> Any:
-        rates.append(self.param_groups[0]['lr'])
-        return step(self, *args)
-
-    monkeypatch.setattr(torch.optim.Adam, 'step', spy)
-    quick(batch_size=None, num_epochs=3, gamma=0.5, lr=0.08).fit(planted())
-    assert rates == pytest.approx([0.08, 0.04, 0.02])
-
-
-def test_clipping() -> None:
-    data = planted()
-    norms: dict[str, float] = {}
-    training = training_of(quick(batch_size=None, max_norm=1e-3), data)
-    next(training.run())
-    for name, part in (
-        ('table', [training.table]),
-        ('encoder', training.encoder.parameters()),
-        ('head', training.head.parameters()),
-    ):
-        grads = [p.grad.norm() for p in part if p.grad is not None]
-        norms[name] = float(torch.stack(grads).norm())
-    assert norms == {name: pytest.approx(1e-3, rel=1e-3) for name in norms}
-
-
-def test_groups_of_parameters() -> None:
-    class Own(HGNN):
-        def parameter_groups(self) -> list[dict[str, Any]]:
-            return [{'params': list(self.parameters()), 'weight_decay': 0.5}]
-
-    model = AnchorPredictor(Own(6, 8, 1, 12), weight_decay=0.1, lr=0.3)
-    groups = training_of(model, planted()).optimizer.param_groups
-    assert [group['weight_decay'] for group in groups] == [0.5, 0.1, 0.1]
-    assert [group['lr'] for group in groups] == [0.3, 0.3, 0.3]
 
 
 # Roles ###########################################################################
@@ -464,28 +382,40 @@ def test_divergence_is_told() -> None:
     assert torch.equal(model.predict_proba(data), before)
 
 
-def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = planted()
-    epoch = PredictorTraining._train_epoch
-
-    def stopped(self: PredictorTraining) -> float:
-        if self.epoch == 5:
+def interrupt_at(epoch: int) -> Callable[[dict[str, float]], None]:
+    def callback(record: dict[str, float]) -> None:
+        if record['epoch'] == epoch:
             raise KeyboardInterrupt
-        return epoch(self)
 
+    return callback
+
+
+def test_interrupted_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = planted()
     expected = quick(num_epochs=4).fit(planted_without_val())
-    monkeypatch.setattr(PredictorTraining, '_train_epoch', stopped)
     found = iter([0.1, 0.2])
     monkeypatch.setattr(
         PredictorTraining, '_accuracy', lambda *_: {'val_accuracy': next(found)}
     )
     with pytest.warns(UserWarning, match='after epoch 5 of 50'):
-        model = quick(num_epochs=50).fit(data)
+        model = quick(num_epochs=50).fit(data, callback=interrupt_at(5))
     assert model.interrupted
     assert len(model.history) == 5
+    # The best state is that of the fourth epoch.
     assert same_state(model, expected)
     monkeypatch.undo()
     assert not model.fit(data).interrupted
+
+
+def test_interrupted_and_raised() -> None:
+    data = planted()
+    model = quick().fit(data)
+    before, history = model.predict_proba(data), model.history
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data, callback=interrupt_at(5), on_interrupt='raise')
+    assert torch.equal(model.predict_proba(data), before)
+    assert model.history is history
+    assert not model.interrupted
 
 
 def test_interrupted_before_anything_was_learnt(
@@ -502,6 +432,113 @@ def test_interrupted_before_anything_was_learnt(
     with pytest.raises(KeyboardInterrupt):
         model.fit(data)
     assert torch.equal(model.predict_proba(data), before)
+
+
+def test_interrupted_training_continues(tmp_path: Path) -> None:
+    data = planted()
+    whole = quick(num_epochs=8).fit(data)
+    with pytest.raises(KeyboardInterrupt):
+        quick(num_epochs=8).fit(
+            data,
+            callback=interrupt_at(5),
+            on_interrupt='raise',
+            checkpoint=tmp_path,
+        )
+    # In a folder, the file is named after the training.
+    (file,) = tmp_path.iterdir()
+    assert file.name.startswith('HGNN_')
+    seen: list[float] = []
+    model = quick(num_epochs=8).fit(
+        data, callback=lambda r: seen.append(r['epoch']), checkpoint=tmp_path
+    )
+    assert seen == [5, 6, 7, 8]
+    assert same_state(model, whole)
+    assert [r['loss'] for r in model.history] == [r['loss'] for r in whole.history]
+    # Another training has a file of its own.
+    quick(num_epochs=2, seed=1).fit(data, checkpoint=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_callback_adds_to_history(tmp_path: Path) -> None:
+    def callback(record: dict[str, float]) -> None:
+        record['twice'] = 2 * record['epoch']
+
+    data, path = planted(), tmp_path / 'checkpoint'
+    model = quick(num_epochs=4).fit(data, callback=callback, checkpoint=path)
+    assert [record['twice'] for record in model.history] == [2, 4, 6, 8]
+    assert all(record['num_epochs'] == 4 for record in model.history)
+    assert all(record['seconds'] > 0 for record in model.history)
+    # It is kept in the checkpoint.
+    model = quick(num_epochs=4).fit(data, checkpoint=path)
+    assert [record['twice'] for record in model.history] == [2, 4, 6, 8]
+
+
+def test_reset_parameters() -> None:
+    data = planted()
+    model = quick(num_epochs=2).fit(data)
+    fitted = {key: value.clone() for key, value in model.state_dict().items()}
+    state = torch.get_rng_state()
+    model.reset_parameters()
+    assert torch.equal(torch.get_rng_state(), state)
+    assert (model.head, model.table, model.history) == (None, None, [])
+    with one_line_error('AnchorPredictor', "'fit'"):
+        model.predict(data)
+    twin = quick(num_epochs=2)
+    twin.reset_parameters()
+    assert same_state(model, twin)
+    # Also parts of an encoder that has no such method.
+    mine = Mean()
+    before = mine.lin.weight.clone()
+    AnchorPredictor(mine).reset_parameters()
+    assert not torch.equal(mine.lin.weight, before)
+    model.fit(data)
+    assert all(torch.equal(fitted[k], v) for k, v in model.state_dict().items())
+
+
+def test_use_val() -> None:
+    data = planted()
+    both = planted_without_val()
+    both.train_mask = data.train_mask | data.val_mask
+    model = quick().fit(data, use_val=True)
+    assert same_state(model, quick().fit(both))
+    assert not any('val_accuracy' in record for record in model.history)
+
+
+def test_required_transform() -> None:
+    source: Any = PlantedAnchorDataset(30, 60)[0]
+    data = quick(encoder=HGNN(6, 8, 1)).required_transform()(source)
+    assert data.x.size() == (30, 6)
+    assert torch.equal(data.x, AddRandomWalkEmbedding(6)(source.clone()).x)
+    assert 'incidence_rank' not in data
+    assert 'x' not in source
+    # By the seed of the model, the names that the encoder takes, and its size.
+    other = quick(encoder=HGNN(6, 8, 1), seed=1).required_transform()(source)
+    assert not torch.equal(data.x, other.x)
+    ranked = quick(encoder=CoNHD(6, 8, 1, heads=2)).required_transform()(source)
+    assert ranked.incidence_rank.size() == (source.num_incidences, 4)
+    assert quick(encoder=Mean()).required_transform()(source).x.size(1) == 48
+    # What is there stays.
+    kept = quick(encoder=HGNN(6, 8, 1)).required_transform()(planted())
+    assert torch.equal(kept.x, planted()['x'])
+
+
+@pytest.mark.parametrize('batch_size', [50, None])
+@pytest.mark.parametrize('objective', ['role', 'anchor'])
+def test_second_device(batch_size: int | None, objective: Any) -> None:
+    options: dict[str, Any] = {'batch_size': batch_size, 'objective': objective}
+    encoder = HGNN(6, 8, 2, 12, dropout=0.0)
+    expected = quick(encoder=encoder, num_epochs=3, **options).fit(planted())
+    with second_device() as device:
+        data = planted().to(device)
+        model = quick(encoder=encoder, num_epochs=3, **options).fit(data)
+        proba = model.predict_proba(data)
+        assert {value.device for value in model.state_dict().values()} == {device}
+        assert proba.device == device
+        model.predict(data)
+        model.reset_parameters()
+    torch.testing.assert_close(
+        proba.cpu(), expected.predict_proba(planted()), rtol=1e-3, atol=1e-4
+    )
 
 
 def test_modes_stay_as_they_are() -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.utils import scatter, softmax
 
+from tests.devices import second_device
 from tests.nn.predictors.radar import GRID, column, planted, quick, same_state
 from tests.strategies import SETTINGS, Renaming, hypergraphs, one_line_error
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorRadar, DegreeHeuristic, RandomHeuristic
+from tgx_anchor.nn import (
+    AnchorRadar,
+    AnchorStrength,
+    DegreeHeuristic,
+    RandomHeuristic,
+)
+from tgx_anchor.nn.predictors.stages import alignment_problem, strength_epochs
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -379,6 +386,94 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().err
     assert 'stage 1' in shown
     assert 'stage 2' in shown
+
+
+def test_history_and_callback() -> None:
+    data = planted()
+    seen: list[dict[str, float]] = []
+    model = quick().fit(data, callback=seen.append)
+    assert all(a is b for a, b in zip(seen, model.history, strict=True))
+    places = [(record['stage'], record['epoch']) for record in model.history]
+    assert places == [(stage, epoch) for stage in (1, 2) for epoch in range(1, 16)]
+    losses = [record['loss'] for record in model.history if record['stage'] == 1]
+    assert losses == sorted(losses, reverse=True)
+    assert {record['num_epochs'] for record in model.history} == {15}
+    assert len(quick(stages='second').fit(data).history) == 15
+
+
+def interrupt_at(stage: int, epoch: int) -> Callable[[dict[str, float]], None]:
+    def callback(record: dict[str, float]) -> None:
+        if (record['stage'], record['epoch']) == (stage, epoch):
+            raise KeyboardInterrupt
+
+    return callback
+
+
+def test_interrupted_in_stage_2() -> None:
+    data = planted()
+    model = quick().fit(data)
+    before = model.predict_proba(data)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data, callback=interrupt_at(2, 3), on_interrupt='raise')
+    assert torch.equal(model.predict_proba(data), before)
+    with pytest.warns(UserWarning, match='after epoch 3 of 15'):
+        model.fit(data, callback=interrupt_at(2, 3))
+    assert model.interrupted
+    assert len(model.history) == 18
+    # Stage 1 to its end, and three steps of stage 2.
+    whole = quick().fit(data)
+    assert torch.equal(model(data.incidence_attr), whole(data.incidence_attr))
+    short = AnchorStrength(120)
+    reference = softmax(whole(data.incidence_attr).detach(), data.hyperedge_index[1])
+    problem = alignment_problem(reference, data, data['y'], data.train_mask, 'all')
+    list(strength_epochs(short, problem, model.alpha, model.lr_stage2, 3))
+    torch.testing.assert_close(model.strength, short.strength.detach())
+    assert not model.fit(data).interrupted
+
+
+def test_interrupted_in_stage_1() -> None:
+    # There is nothing to predict with: it raises, whatever was asked for.
+    data = planted()
+    model = quick().fit(data)
+    before = model.predict_proba(data)
+    for on_interrupt in ('raise', 'keep_best'):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(data, callback=interrupt_at(1, 15), on_interrupt=on_interrupt)
+        assert torch.equal(model.predict_proba(data), before)
+    # But for a model that is stage 1 only.
+    with pytest.warns(UserWarning, match='after epoch 5'):
+        first = quick(stages='first').fit(data, callback=interrupt_at(1, 5))
+    expected = quick(stages='first', num_epochs=5).fit(data)
+    assert torch.equal(first.predict_proba(data), expected.predict_proba(data))
+
+
+def test_required_transform() -> None:
+    source: Any = PlantedAnchorDataset(30, 60)[0]
+    data = quick().required_transform()(source)
+    assert torch.equal(
+        data.incidence_attr, AddTopologicalFeatures()(source.clone()).incidence_attr
+    )
+    assert 'incidence_attr' not in source
+    assert 'incidence_attr' not in quick(stages='second').required_transform()(source)
+    for model in (DegreeHeuristic(), RandomHeuristic()):
+        assert set(model.required_transform()(source).keys()) == set(source.keys())
+    assert quick().fit(data).required_transform()(data).incidence_attr.size(1) == 33
+
+
+@pytest.mark.parametrize('name', VARIANTS)
+def test_second_device(name: str) -> None:
+    expected = quick(**VARIANTS[name]).fit(planted()).predict_proba(planted())
+    with second_device() as device:
+        data = planted().to(device)
+        model = quick(**VARIANTS[name]).to(device).fit(data)
+        proba = model.predict_proba(data)
+        assert proba.device == device
+        assert {value.device for value in model.state_dict().values()} == {device}
+        model.predict(data, k=2)
+        if model.scorer is not None:
+            assert model.predict_proba(planted(1).to(device)).device == device
+        model.reset_parameters()
+    torch.testing.assert_close(proba.cpu(), expected, rtol=1e-4, atol=1e-5)
 
 
 # Predicting ######################################################################

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     by_group,
@@ -140,6 +141,18 @@ def test_sign_is_saved() -> None:
     twin.load_state_dict(model.state_dict())
     assert torch.equal(twin.predict_proba(data), model.predict_proba(data))
     assert int(twin.sign) == -1
+
+
+def test_second_device() -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3], []], 4, [[1], [2], [3], []])
+    expected = DegreeHeuristic().fit(data)
+    proba, best = expected.predict_proba(data), expected.predict(data)
+    with second_device() as device:
+        moved = data.clone().to(device)
+        model = DegreeHeuristic().to(device).fit(moved)
+        assert model.predict_proba(moved).device == device
+        assert torch.equal(model.predict_proba(moved).cpu(), proba)
+        assert torch.equal(model.predict(moved).cpu(), best)
 
 
 @pytest.mark.mirror

@@ -2,6 +2,7 @@ import pytest
 import torch
 from hypothesis import given
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, by_group, hypergraphs, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
@@ -42,3 +43,15 @@ def test_learns_nothing() -> None:
     assert model.fit(to_data([], 0)) is model
     assert repr(model) == 'RandomHeuristic(seed=5)'
     assert not model.state_dict()
+
+
+def test_second_device() -> None:
+    data = to_data([[0, 1], [0, 2], [1, 2, 3], []], 4, [[1], [2], [3], []])
+    expected = RandomHeuristic().fit(data)
+    proba, best = expected.predict_proba(data), expected.predict(data)
+    with second_device() as device:
+        moved = data.clone().to(device)
+        model = RandomHeuristic().to(device).fit(moved)
+        assert model.predict_proba(moved).device == device
+        assert torch.equal(model.predict_proba(moved).cpu(), proba)
+        assert torch.equal(model.predict(moved).cpu(), best)

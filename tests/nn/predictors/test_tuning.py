@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from tests.devices import second_device
 from tests.nn.predictors.radar import GRID, column, planted, quick, same_state
 from tests.strategies import one_line_error
 from tgx_anchor.data import AnchorData
@@ -275,3 +276,14 @@ def test_search_takes_numbers_of_numpy(
     assert same_state(AnchorRadar.load(tmp_path / 'model'), result.model)
     AnchorRadar.tune(planted(), grid, progress=False, num_epochs=2)
     assert capsys.readouterr().err == ''
+
+
+def test_second_device() -> None:
+    kwargs: dict[str, Any] = {'progress': False, 'hidden_channels': 8, 'num_epochs': 3}
+    expected = AnchorRadar.tune(planted(), GRID, **kwargs)
+    with second_device() as device:
+        found = AnchorRadar.tune(planted().to(device), GRID, **kwargs)
+        assert found.model.strength.device == device
+    assert [row['val_accuracy'] for row in found.table] == pytest.approx(
+        [row['val_accuracy'] for row in expected.table], abs=1e-2
+    )

@@ -1,4 +1,4 @@
-r"""Losses, and what is computed from strengths."""
+r"""Losses of both stages, and the aggregation of strengths."""
 
 from tgx_anchor.nn.functional.aggregate_strength import aggregate_strength
 from tgx_anchor.nn.functional.anchor_cross_entropy import (

@@ -1,4 +1,4 @@
-"""From strengths to the share of groups that a node would anchor."""
+"""The aggregation of strengths over all hyperedges of a node."""
 
 import torch
 from torch import Tensor
@@ -24,14 +24,14 @@ def aggregate_strength(
         \sum_{e \in E \setminus E'} \mathbf{1}[v \in \hat{A}(e)] \right),
 
     where :math:`E'` are the hyperedges with known anchors, and :math:`\hat{A}(e)` is
-    the member of highest strength, drawn at random among several such (or the
-    :obj:`num_anchors` members of highest strength, where groups have several anchors).
+    the member of highest strength, drawn at random if there are several (or the
+    :obj:`num_anchors` members of highest strength, if hyperedges have several anchors).
 
     Args:
         strength (torch.Tensor): The strength of each node, in one or several columns.
         hyperedge_index (torch.Tensor): The incidences.
         num_hyperedges (int): The number of hyperedges :math:`M`.
-        y (torch.Tensor): Whether this member anchors this hyperedge.
+        y (torch.Tensor): Whether each member anchors its hyperedge.
         mask (torch.Tensor): The hyperedges :math:`E'`.
         weight (float or torch.Tensor): The weight :math:`w`, or several.
         num_anchors (int, optional): The size of :math:`\hat{A}(e)`.
@@ -56,7 +56,7 @@ def aggregate_strength(
         generator=generator,
         device=None if generator is None else generator.device,
     )
-    # As floating point: maxima of integers are slow on the CPU.
+    # In floating point: maxima of integers are slow on the CPU.
     priority = priority.to(node.device, torch.double).unsqueeze(1)
     is_known = mask[hyperedge]
     value = table.index_select(0, node)
@@ -69,7 +69,7 @@ def aggregate_strength(
         chosen = is_best & (drawn == winner.index_select(0, hyperedge))
         guessed = (chosen & ~is_known.unsqueeze(1)).to(table.dtype)
         guesses += scatter(guessed, node, 0, num_nodes, 'sum')
-        # Who has been chosen does not stand in the way of the next.
+        # The next round chooses among the other members.
         value = torch.where(chosen, -torch.inf, value)
     anchored = scatter((y & is_known).to(table.dtype), node, 0, num_nodes, 'sum')
     degree = torch.bincount(node, minlength=num_nodes).clamp(min=1).unsqueeze(1)

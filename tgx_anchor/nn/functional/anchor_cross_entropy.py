@@ -1,4 +1,4 @@
-"""The loss that known anchors put on scores of incidences."""
+"""The cross-entropy of scores and known anchors in each hyperedge."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,11 +32,11 @@ class _AnchorCrossEntropy(torch.autograd.Function):
 
 
 def anchor_target(y: Tensor, hyperedge: Tensor, mask: Tensor) -> Tensor:
-    r"""The distribution over the members of each hyperedge that its anchors make:
-    one for a single anchor, equal shares for several, zero outside of :obj:`mask`.
+    r"""Computes the target distribution over the members of each hyperedge: one for a
+    single anchor, equal shares for several, zero outside of :obj:`mask`.
 
     Args:
-        y (torch.Tensor): Whether this member anchors this hyperedge.
+        y (torch.Tensor): Whether each member anchors its hyperedge.
         hyperedge (torch.Tensor): The hyperedge of each incidence.
         mask (torch.Tensor): The hyperedges to learn from.
 
@@ -66,7 +66,7 @@ def anchor_cross_entropy(
 
     Args:
         score (torch.Tensor): The score :math:`s_{v;e}` of each incidence.
-        y (torch.Tensor): Whether this member anchors this hyperedge.
+        y (torch.Tensor): Whether each member anchors its hyperedge.
         hyperedge (torch.Tensor): The hyperedge of each incidence.
         mask (torch.Tensor): The hyperedges to learn from, each with an anchor.
 
@@ -82,7 +82,8 @@ def anchor_cross_entropy(
 def target_cross_entropy(
     score: Tensor, target: Tensor, weight: Tensor, hyperedge: Tensor
 ) -> Tensor:
-    r"""As :func:`anchor_cross_entropy`, given what stays the same in all epochs.
+    r"""Computes :func:`anchor_cross_entropy` from tensors that stay the same in all
+    epochs.
 
     Args:
         score (torch.Tensor): The score :math:`s_{v;e}` of each incidence.

@@ -1,4 +1,4 @@
-"""The loss of stage 2, and its gradient as a few sparse products."""
+"""The loss of stage 2, with its gradient in sparse matrix products."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ _MAX_RANGE = 600.0
 
 @dataclass(frozen=True)
 class StrengthProblem:
-    r"""What the loss of stage 2 needs to know of a hypergraph, as sparse matrices;
-    made once by :func:`strength_problem` and used in every epoch. Hyperedges are in
-    the order of :func:`~tgx_anchor.utils.gather_hyperedges`.
+    r"""Holds a hypergraph as the sparse matrices that the loss of stage 2 needs. Made
+    once by :func:`strength_problem` and used in every epoch. Hyperedges are in the
+    order of :func:`~tgx_anchor.utils.gather_hyperedges`.
 
     Shapes:
-        - **H, Q:** :math:`(N, M)`, incidences, and incidences with their references
+        - **H, Q:** :math:`(N, M)`, incidences with ones, and with their references
         - **Ht, Qt:** :math:`(M, N)`, their transposes
         - **known:** :math:`(M)`, one for the hyperedges to learn from
-        - **anchored:** :math:`(N)`, how often each node anchors them
+        - **anchored:** :math:`(N)`, the number of them that each node anchors
         - **aligned:** :math:`(M)`, one for the hyperedges to align
         - **reference:** :math:`(N)`, the row sums of :math:`\mathbf{Q}`
     """
@@ -55,7 +55,7 @@ def strength_problem(
     mask: Tensor,
     alignment: Alignment = 'all',
 ) -> StrengthProblem:
-    r"""Prepares :func:`strength_loss`.
+    r"""Prepares the matrices of :func:`strength_loss`.
 
     Args:
         reference (torch.Tensor): The probability of each incidence that strengths are
@@ -63,7 +63,7 @@ def strength_problem(
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
-        y (torch.Tensor): Whether this member anchors this hyperedge.
+        y (torch.Tensor): Whether each member anchors its hyperedge.
         mask (torch.Tensor): The hyperedges to learn from; may be empty.
         alignment (str, optional): The form of the alignment, :obj:`"all"`,
             :obj:`"known"` or :obj:`"cross_entropy"`. (default: :obj:`"all"`)
@@ -110,7 +110,7 @@ def _matrices(
     value: Tensor,
     transpose: bool,
 ) -> tuple[Tensor, Tensor]:
-    # Incidences, and incidences with values: they share all but their entries.
+    # Two matrices with the same pattern, one with ones and one with values.
     place = torch.arange(value.numel(), device=value.device)
     pattern = incidence_matrix(
         hyperedge_index, num_nodes, num_hyperedges, place, transpose
@@ -129,8 +129,8 @@ def _matrices(
 
 
 class StrengthBuffers:
-    r"""Room for what :func:`strength_gradient` computes on its way. Large tensors cost
-    more to allocate than to fill, so an epoch writes over those of the last one.
+    r"""Holds the intermediate tensors of :func:`strength_gradient`. Large tensors cost
+    more to allocate than to fill, so that every epoch reuses them.
 
     Args:
         problem (StrengthProblem): The hypergraph.
@@ -143,7 +143,7 @@ class StrengthBuffers:
 
     def __init__(self, problem: StrengthProblem, num_variants: int) -> None:
         num_nodes, num_hyperedges = problem.H.size()
-        # Zeros, since not every product ignores what it is told to write over.
+        # Zeros, since some products read the tensor that they overwrite.
         self.x = problem.known.new_zeros((num_nodes, num_variants))
         self.total = problem.known.new_zeros((num_hyperedges, num_variants))
         self.share = torch.zeros_like(self.total)
@@ -157,14 +157,14 @@ def strength_gradient(
     buffers: StrengthBuffers,
     loss: Tensor | None = None,
 ) -> None:
-    r"""The gradient of :func:`strength_loss`, to train without a graph.
+    r"""Computes the gradient of :func:`strength_loss` without an autograd graph.
 
     Args:
         strength (torch.Tensor): The strength of each node.
         problem (StrengthProblem): The hypergraph.
         alpha (torch.Tensor): The weight of the alignment.
-        out (torch.Tensor): Takes the gradient.
-        buffers (StrengthBuffers): Written over.
+        out (torch.Tensor): Overwritten by the gradient.
+        buffers (StrengthBuffers): Overwritten.
         loss (torch.Tensor, optional): If given, the loss is added to it.
             (default: :obj:`None`)
 
@@ -182,7 +182,7 @@ def strength_gradient(
         if is_cross_entropy:
             loss -= alpha * (problem.reference * x).sum(0)
     _product(problem.Ht, x.exp_(), total)
-    # An empty hyperedge has no sum to divide by, and nothing to learn from.
+    # The sum of an empty hyperedge is zero, and must not be divided by.
     total.clamp_(min=torch.finfo(x.dtype).tiny)
     if loss is not None:
         log_total = total.log()
@@ -247,12 +247,13 @@ def strength_loss(
         \alpha \sum_{e \in E} \sum_{v \in e} p_{v;e} \, p^{(1)}_{v;e}, \qquad
         p_{v;e} = \frac{\exp(s_v)}{\sum_{u \in e} \exp(s_u)},
 
-    where the second sum, as the results of the paper need it, runs over all hyperedges
-    of two or more members (:obj:`alignment="all"`). As printed it runs over the known
-    hyperedges and their anchors only (:obj:`"known"`); a third form is
+    where the second sum runs over all hyperedges of two or more members
+    (:obj:`alignment="all"`), with which the results of the paper are reproduced. As
+    printed in the paper, it runs over the known hyperedges and their anchors only
+    (:obj:`"known"`). A third form is
     :math:`- \alpha \sum_e \sum_v p^{(1)}_{v;e} \log p_{v;e}` (:obj:`"cross_entropy"`).
 
-    The gradient is written down in closed form. With
+    The gradient is computed in closed form. With
     :math:`\mathbf{x} = \exp(\mathbf{s} - \max \mathbf{s})`,
     :math:`\mathbf{z} = \mathbf{H}^{\top} \mathbf{x}`, the indicators
     :math:`\mathbf{k}` of known and :math:`\mathbf{a}` of aligned hyperedges,
@@ -281,7 +282,7 @@ def strength_loss(
     if strength.dtype != torch.double:
         raise ValueError(f"'strength' must be double (got {strength.dtype})")
     if isinstance(alpha, Tensor) and alpha.requires_grad:
-        raise ValueError("'alpha' must not require a gradient (got one that does)")
+        raise ValueError("'alpha' must not require a gradient: pass 'alpha.detach()'")
     weight = torch.as_tensor(alpha, dtype=strength.dtype, device=strength.device)
     table = strength.unsqueeze(1) if strength.dim() == 1 else strength
     apply: Callable[..., Tensor] = _StrengthLoss.apply

@@ -1,4 +1,4 @@
-"""Any encoder of hypergraphs as a predictor of anchors."""
+"""AnchorPredictor: any encoder as a predictor of anchors."""
 
 import copy
 from collections.abc import Mapping
@@ -41,84 +41,95 @@ _IN_CHANNELS = 48
 class AnchorPredictor(AnchorModel):
     r"""Turns an encoder of hypergraphs into a predictor of anchors.
 
-    The encoder gives a vector :math:`\mathbf{z}_{v;e}` to every incidence, or vectors
-    :math:`\mathbf{z}_v` and :math:`\mathbf{z}_e` to nodes and hyperedges, which are
-    joined. One linear map turns it into logits of roles,
+    The encoder computes a vector :math:`\mathbf{z}_{v;e}` for every incidence, or
+    vectors :math:`\mathbf{z}_v` and :math:`\mathbf{z}_e` for nodes and hyperedges,
+    which are concatenated. One linear layer, the head, computes the logits of roles,
 
     .. math::
         \mathbf{l}_{v;e} = \mathbf{W} \left[ \mathbf{z}_e \, \Vert \, \mathbf{z}_v
         \right] + \mathbf{b},
 
-    which learn the roles of all members of the training hyperedges by cross-entropy.
-    The anchor is then the member with the highest probability of the anchor's role, as
-    in the comparison of the `"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper. With
-    :obj:`objective="anchor"` there is one logit per incidence, which learns the anchor
-    directly, as a softmax over the members; what the head adds for a hyperedge is the
-    same for all of them, so that of a pair of vectors it is then the node's that
-    counts.
+    which are trained by cross-entropy on the roles of all members of the training
+    hyperedges. The predicted anchor is the member with the highest probability of the
+    anchor's role, as for the baselines of the `"Identifying Group Anchors in Real-World
+    Group Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
+    With :obj:`objective="anchor"` there is one logit per incidence, trained directly by
+    the softmax over the members of a hyperedge. The part of the logit that comes from
+    :math:`\mathbf{z}_e` is then the same for all members, and has no effect.
 
-    The features of nodes, :obj:`data.x`, are where a table starts that is learnt along
-    with the encoder.
+    The features of nodes :obj:`data.x` initialise a table that is trained along with
+    the encoder.
 
-    Any module is an encoder whose :meth:`forward` takes :obj:`x` and
-    :obj:`hyperedge_index`, and returns vectors of incidences, or a pair of vectors of
-    nodes and of hyperedges. What else it asks for by name is passed on:
-    :obj:`num_hyperedges`; :obj:`node_degree` and :obj:`hyperedge_size` in the whole
-    hypergraph; :obj:`drawn_mask`, the incidences that nodes receive from in a
-    mini-batch; and every attribute of the data but labels and splits.
+    An encoder is any module whose :meth:`forward` takes :obj:`x` and
+    :obj:`hyperedge_index`, and returns either the vectors of incidences or a pair, the
+    vectors of nodes and of hyperedges. Further arguments of :meth:`forward` are passed
+    by name: every attribute of the data except for labels and splits, and
+    :obj:`num_nodes` and :obj:`num_hyperedges`.
+
+    To be trained in mini-batches, an encoder needs an integer attribute
+    :obj:`num_layers`: the loader draws the neighbours of the target hyperedges for so
+    many layers. If the encoder needs neighbours of another depth than its layers, it
+    has the attribute :obj:`num_hops`, which takes precedence. Without either, set
+    :obj:`batch_size=None`.
 
     .. note::
-        The reference implementations of the baselines differ in what does no good:
-        their first node never learns its features (a padding row); they validate on
-        sampled neighbourhoods, and HCHA and HNN with dropout, on what they saw before
-        the last step. Here all nodes learn, and validation and prediction are one pass
-        over the whole hypergraph without dropout.
-
-        To be simpler, and for no other reason, a node draws its neighbours once for all
-        layers of a mini-batch, where the references draw anew for each layer. With
-        :obj:`num_neighbors=-1` or one layer this is the same.
+        The training differs from the reference implementations of the baselines in
+        three ways. (1) All nodes learn their features; in the references, the first
+        node is a padding row that never learns. (2) Validation and prediction are one
+        pass over the whole hypergraph without dropout; the references validate on
+        sampled neighbourhoods, and HCHA and HNN with dropout on the representations
+        from before the last step. (3) A node draws its neighbours once for all layers
+        of a mini-batch; the references draw again for each layer. This is simpler, and
+        the same with :obj:`num_neighbors=-1` or one layer.
 
     .. code-block:: python
 
         data = AddRandomWalkEmbedding(48)(data)
         model = AnchorPredictor(HGNN(48, 64, 2, 128)).fit(data, progress=True)
+        model.history[-1]['val_accuracy']
+
+    If there is a :obj:`data.val_mask`, :meth:`fit` validates every :obj:`eval_every`
+    epochs, keeps the best state, and stops early. The best state is the one of highest
+    :obj:`val_role_accuracy`, the accuracy of the roles of all members, as in the paper;
+    where roles are not learnt, the one of highest :obj:`val_accuracy`, the accuracy of
+    anchors. :obj:`history` has both.
+
+    A checkpoint of another model is refused. Encoders that are not of this package are
+    told apart by the name of their class and their weights only.
 
     Args:
         encoder (torch.nn.Module): The encoder. If it has :meth:`reset_parameters`,
-            training starts from the weights that it draws, else from those that are
-            there; if it has :meth:`parameter_groups`, the optimiser
-            takes these instead of all its parameters alike.
-        num_roles (int, optional): The number of roles, as many as there are in the
-            hyperedges to learn from if :obj:`None`. They may be any numbers: the
-            smallest one is the first. (default: :obj:`None`)
-        objective (str, optional): Whether to learn the :obj:`"role"` of all members, or
-            the :obj:`"anchor"` only. Roles that do not tell the anchor count as two,
-            that of anchors and that of others. (default: :obj:`"role"`)
-        lr (float, optional): The learning rate, of all that the encoder's
-            :meth:`parameter_groups` give no rate of their own, as those of
-            :class:`UniGCN` do. (default: :obj:`0.001`)
+            training starts from newly drawn weights, else from the present ones. If it
+            has :meth:`parameter_groups`, the optimiser gets these groups.
+        num_roles (int, optional): The number of roles; if :obj:`None`, the number of
+            roles in the hyperedges to learn from. (default: :obj:`None`)
+        objective (str, optional): :obj:`"role"` to learn the roles of all members, or
+            :obj:`"anchor"` to learn the anchors only. If the anchors are not exactly
+            the members of one role, there are two roles: anchors and others.
+            (default: :obj:`"role"`)
+        lr (float, optional): The learning rate, also of those of the encoder's
+            :meth:`parameter_groups` that do not set one. (default: :obj:`0.001`)
         batch_size (int, optional): The number of hyperedges in a mini-batch, or
             :obj:`None` for one step per epoch on the whole hypergraph.
             (default: :obj:`64`)
-        num_neighbors (int, optional): From how many of its hyperedges a node receives
-            in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
+        num_neighbors (int, optional): The number of hyperedges that a node receives
+            from in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
         num_epochs (int, optional): The largest number of epochs. (default: :obj:`100`)
-        weight_decay (float, optional): The weight decay, likewise.
-            (default: :obj:`0.0`)
+        weight_decay (float, optional): The weight decay, also of groups that do not set
+            one. (default: :obj:`0.0`)
         eps (float, optional): The :math:`\epsilon` of Adam. (default: :obj:`1e-8`)
-        gamma (float, optional): The learning rate shrinks by this factor in every
+        gamma (float, optional): The factor by which the learning rate decays in every
             epoch. (default: :obj:`0.99`)
         max_norm (float, optional): If given, the gradients of table, encoder and head
             are each clipped to this norm. (default: :obj:`None`)
-        eval_every (int, optional): The number of epochs between two looks at
-            :obj:`val_mask`. (default: :obj:`5`)
-        patience (int, optional): Training stops once so many looks in a row found no
-            improvement. (default: :obj:`6`)
-        seed (int, optional): Decides all random draws. (default: :obj:`0`)
+        eval_every (int, optional): The number of epochs between two validations.
+            (default: :obj:`5`)
+        patience (int, optional): The number of validations in a row without improvement
+            after which training stops. (default: :obj:`6`)
+        seed (int, optional): The seed of all random draws. (default: :obj:`0`)
     """
 
-    #: The training loop, for subclasses that train in another way.
+    #: The class of the training loop, which a subclass may replace.
     training_class: type[PredictorTraining] = PredictorTraining
 
     head: Linear | None

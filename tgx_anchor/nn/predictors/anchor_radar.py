@@ -52,15 +52,15 @@ class AnchorRadar(AnchorModel):
     Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper.
 
     #. **Stage 1.** A small MLP scores every incidence from its features,
-       :math:`s^{(1)}_{v;e}`, and learns from the known anchors
+       :math:`s^{(1)}_{v;e}`, and is trained on the known anchors
        (:class:`~tgx_anchor.nn.IncidenceScorer`).
-    #. **Stage 2.** Every node gets one strength :math:`s^{(2)}_v`, which explains the
-       known anchors and, with weight :math:`\alpha`, agrees with the scores of stage 1
-       in all hyperedges (:class:`~tgx_anchor.nn.AnchorStrength`,
+    #. **Stage 2.** Every node has one strength :math:`s^{(2)}_v`, trained to explain
+       the known anchors and, with weight :math:`\alpha`, to agree with the scores of
+       stage 1 in all hyperedges (:class:`~tgx_anchor.nn.AnchorStrength`,
        :func:`~tgx_anchor.nn.functional.strength_loss`).
-    #. **Aggregation.** The strongest member of each hyperedge is taken for its anchor,
-       and what counts is the share :math:`\hat{p}_v` of its hyperedges that a node
-       would then anchor, known ones with weight :math:`w`
+    #. **Aggregation.** With the strongest member of each hyperedge as its anchor, the
+       score of a node is the share :math:`\hat{p}_v` of its hyperedges that it anchors,
+       in which known anchors have the weight :math:`w`
        (:func:`~tgx_anchor.nn.functional.aggregate_strength`).
 
     The features are :obj:`incidence_attr`, as
@@ -70,9 +70,16 @@ class AnchorRadar(AnchorModel):
     :math:`D (F + 2) + 1 + N` learnable parameters.
 
     On another hypergraph than the one it was fitted on, even if it differs by a single
-    group, the model predicts inductively: stage 1 scores it, and stage 2 learns
-    strengths there from these scores alone. Known anchors there do not count: to use
-    them, fit again, which takes seconds.
+    hyperedge only, the model predicts inductively: stage 1 scores the incidences, and
+    stage 2 learns strengths from these scores alone. Known anchors of that hypergraph
+    are not used: to use them, fit again, which takes seconds.
+
+    If :meth:`fit` is interrupted in stage 1, there are no strengths yet to predict
+    with: :class:`KeyboardInterrupt` is raised and the model stays as it was, also with
+    :obj:`on_interrupt="keep_best"` (unless :obj:`stages` is :obj:`"first"`). In stage
+    2, :obj:`"keep_best"` keeps the strengths of the last epoch. Each record of
+    :obj:`history` has its :obj:`stage`, 1 or 2; those of stage 2 have no :obj:`loss`,
+    of which only the gradient is computed.
 
     .. code-block:: python
 
@@ -99,8 +106,8 @@ class AnchorRadar(AnchorModel):
             (default: :obj:`"all"`)
         stages (str, optional): :obj:`"both"`, or only the :obj:`"first"` or the
             :obj:`"second"` one. (default: :obj:`"both"`)
-        seed (int, optional): Decides the first weights of the MLP, and the draws
-            between equals. (default: :obj:`0`)
+        seed (int, optional): The seed of the first weights of the MLP, and of draws
+            between members of equal score. (default: :obj:`0`)
     """
 
     scorer: IncidenceScorer | None
@@ -351,8 +358,8 @@ class AnchorRadar(AnchorModel):
         if int(self.fitted_on[0]) == data.num_nodes:
             warnings.warn(
                 "'data' has the nodes of the hypergraph that the model was fitted on, "
-                'but other hyperedges: known anchors and learnt strengths do not count '
-                'there, fit again to use them',
+                'but other hyperedges: its known anchors and the learnt strengths are '
+                'not used, fit again to use them',
                 stacklevel=3,
             )
         reference = reference_proba(self.scorer, self._features(data), data)

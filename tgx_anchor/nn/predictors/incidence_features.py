@@ -1,4 +1,4 @@
-"""What stage 1 sees of an incidence."""
+"""The features of incidences that stage 1 scores."""
 
 import torch
 from torch import Tensor
@@ -9,8 +9,8 @@ FEATURES = ('incidence_attr', 'x', 'hyperedge_attr')
 
 
 def attribute_scale(data: AnchorData) -> Tensor:
-    r"""The means and deviations of all columns of :obj:`x` and :obj:`hyperedge_attr`,
-    by which :func:`incidence_features` standardises them.
+    r"""Computes the means and standard deviations of all columns of :obj:`x` and
+    :obj:`hyperedge_attr`, by which :func:`incidence_features` standardises them.
 
     Args:
         data (AnchorData): The hypergraph.
@@ -31,14 +31,14 @@ def attribute_scale(data: AnchorData) -> Tensor:
 
 
 def incidence_features(data: AnchorData, scale: Tensor) -> Tensor:
-    r"""The features that stage 1 sees: :obj:`incidence_attr` as it is, then the
-    standardised :obj:`x` of the node and :obj:`hyperedge_attr` of the hyperedge, which
-    come in any unit, seconds since 1970 included.
+    r"""Concatenates the features of each incidence: :obj:`incidence_attr` as it is,
+    then the standardised :obj:`x` of the node and :obj:`hyperedge_attr` of the
+    hyperedge, which may be in any unit, such as seconds since 1970.
 
     Args:
         data (AnchorData): The hypergraph.
-        scale (torch.Tensor): The :func:`attribute_scale` of the hypergraph that is
-            learnt from.
+        scale (torch.Tensor): The :func:`attribute_scale` of the hypergraph that the
+            model is fitted on.
 
     Shapes:
         - **scale:** :math:`(2, F_V + F_E)`
@@ -66,21 +66,20 @@ def incidence_features(data: AnchorData, scale: Tensor) -> Tensor:
         parts.append(value if index is None else value.index_select(0, index))
     if not parts:
         raise ValueError(
-            "'data' must have features (got none; 'AddTopologicalFeatures()(data)' "
-            'adds the topological ones)'
+            "'data' has no features: call 'AddTopologicalFeatures()(data)' first"
         )
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
 def _table(data: AnchorData, key: str) -> Tensor | None:
-    # An attribute as a table of numbers; those of nodes and hyperedges in double
-    # precision, so that no unit is too small or too large for it.
+    # Returns an attribute as a matrix; those of nodes and hyperedges in double
+    # precision, since their units may be very small or large.
     value: Tensor | None = data.get(key)
     if value is None:
         return None
     if value.dim() not in (1, 2) or value.is_complex():
         raise ValueError(
-            f"'{key}' must be a table of real numbers (got {value.dtype} of shape "
+            f"'{key}' must be a matrix of real numbers (got {value.dtype} of shape "
             f'{list(value.size())})'
         )
     value = value.unsqueeze(1) if value.dim() == 1 else value

@@ -198,7 +198,9 @@ def strength_epochs(
     )
     weight = torch.as_tensor(alpha, dtype=table.dtype, device=table.device)
     buffers = StrengthBuffers(problem, table.size(1))
-    optimizer = torch.optim.Adam([strength], lr=lr, fused=True)
+    # One kernel per step, which not every device has.
+    fused = table.device.type in ('cpu', 'cuda')
+    optimizer = torch.optim.Adam([strength], lr=lr, fused=fused)
     for epoch in range(num_epochs):
         start = time.perf_counter()
         strength_gradient(table, problem, weight, out, buffers)

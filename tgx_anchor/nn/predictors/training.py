@@ -81,8 +81,10 @@ class PredictorTraining:
         self.identity = self._identify(encoder)
         self.generator = torch.Generator()
         self.loader = self._new_loader()
+        # One kernel per step, which not every device has.
+        fused = feature.device.type in ('cpu', 'cuda')
         self.optimizer = torch.optim.Adam(
-            self._parameter_groups(), lr=options.lr, eps=options.eps, fused=True
+            self._parameter_groups(), lr=options.lr, eps=options.eps, fused=fused
         )
         self.scheduler = torch.optim.lr_scheduler.ExponentialLR(
             self.optimizer, options.gamma
