@@ -113,7 +113,8 @@ class AnchorDataset(InMemoryDataset):
             )
         self.load(self.processed_paths[0], data_cls=AnchorData)
         # Also where an older version, or a 'pre_transform', left it out.
-        self._data.source = self.name
+        if isinstance(self._data, AnchorData):
+            self._data.source = self.name
 
     @property
     def roles(self) -> tuple[str, ...]:

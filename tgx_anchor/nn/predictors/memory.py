@@ -58,7 +58,8 @@ class Memory(torch.nn.Module):
 
     def hypergraph(self) -> AnchorData:
         r"""Returns the remembered groups as a hypergraph, whose :obj:`train_mask`
-        selects those with known anchors.
+        selects those with known anchors. The ids of its nodes and hyperedges, as texts,
+        are :obj:`people.ids` and :obj:`groups`.
         """
         return AnchorData(
             hyperedge_index=self.hyperedge_index,
@@ -66,9 +67,6 @@ class Memory(torch.nn.Module):
             num_hyperedges=self.num_groups,
             y=self.y,
             train_mask=self.known_mask,
-            node_id=self.people.ids.array().to_pylist(),
-            hyperedge_id=self.groups.array().to_pylist(),
-            source=next(iter(self.people.source.array().to_pylist()), None),
         )
 
     def extended(
@@ -122,8 +120,10 @@ class Memory(torch.nn.Module):
         is_old = torch.arange(code.numel(), device=code.device) < self.num_groups
         none = torch.zeros_like(is_old)
         # Groups without a name have the code zero.
-        shared = (code > 0) & torch.isin(code, code[is_old]) & torch.isin(
-            code, code[~is_old]
+        shared = (
+            (code > 0)
+            & torch.isin(code, code[is_old])
+            & torch.isin(code, code[~is_old])
         )
         if not shared.any():
             return none
@@ -151,8 +151,8 @@ class Memory(torch.nn.Module):
             or not torch.isfinite(self.reference).all()
         ):
             raise ValueError("'memory' must hold whole groups")
-        for texts in (self.people.ids, self.people.source, self.groups):
-            texts.array()
+        self.people.validate()
+        self.groups.array()
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any

@@ -97,7 +97,8 @@ def write_model(path: str | Path, content: ModelContent) -> None:
 
 def _plain(key: str, value: Any) -> Tensor:
     name = str(getattr(value, 'dtype', type(value))).removeprefix('torch.')
-    if not isinstance(value, Tensor) or name not in _DTYPES:
+    is_plain = isinstance(value, Tensor) and value.layout == torch.strided
+    if not is_plain or name not in _DTYPES:
         raise ValueError(f'{key!r} cannot be saved (got {shorten(value)})')
     return value.detach().cpu().contiguous()
 
@@ -108,9 +109,10 @@ def _pieces(
     yield _LENGTH.pack(len(description))
     yield description
     for value in tensors.values():
-        raw = value.flatten().view(torch.uint8).numpy().data
-        yield raw
-        yield bytes(-raw.nbytes % _ALIGNMENT)
+        if value.numel() > 0:
+            raw = value.flatten().view(torch.uint8).numpy().data
+            yield raw
+            yield bytes(-raw.nbytes % _ALIGNMENT)
 
 
 def read_model(path: str | Path) -> ModelContent:

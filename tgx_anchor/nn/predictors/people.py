@@ -89,6 +89,12 @@ class People(torch.nn.Module):
         out = torch.from_numpy(pc.fill_null(place, -1).to_numpy().copy()).long()
         return out.to(data.hyperedge_index.device)
 
+    def validate(self) -> None:
+        r"""Raises a :class:`ValueError` if an id is not a text."""
+        self.ids.array()
+        if len(self.source.array()) > 1 or self.named.dtype != torch.bool:
+            raise ValueError("'people' must have one source at most")
+
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({len(self)})'
 

@@ -47,7 +47,9 @@ class Texts(torch.nn.Module):
         import pyarrow as pa
 
         end, code = self.end.cpu().numpy(), self.code.cpu().numpy()
-        if end.size > 0 and (end[-1] != code.size or (np.diff(end, prepend=0) < 0).any()):
+        if end.size > 0 and (
+            end[-1] != code.size or (np.diff(end, prepend=0) < 0).any()
+        ):
             raise ValueError("'end' must not decrease, up to the number of bytes")
         offset = np.concatenate([np.zeros(1, np.int64), end])
         out = pa.LargeStringArray.from_buffers(
