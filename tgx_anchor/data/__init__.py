@@ -1,5 +1,6 @@
-r"""The data object that everything else passes along."""
+r"""Hypergraphs, and the incidences of one as layers take them."""
 
 from tgx_anchor.data.anchor_data import AnchorData
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex
 
-__all__ = ['AnchorData']
+__all__ = ['AnchorData', 'HyperedgeIndex']

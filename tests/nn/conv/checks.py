@@ -12,30 +12,30 @@ Slow = Callable[..., tuple[Tensor, Tensor]]
 
 
 def check_by_definition(
-    conv: torch.nn.Module, slow: Slow, in_channels: int, *names: str, **states: Tensor
+    conv: torch.nn.Module, slow: Slow, in_channels: int, **states: Tensor
 ) -> None:
-    """Compares a layer with its equations, with and without what it can be told."""
+    """Compares a layer with its equations, for tensors, hypergraphs and mini-batches,
+    told or not told the degrees and sizes of the whole.
+    """
     conv = conv.double()
     x = features(NUM_NODES, in_channels)
     graph = whole()
-    for arguments in (
-        {'num_hyperedges': graph.num_hyperedges},
-        graph.arguments('num_hyperedges', *names),
+    expected = slow(conv, x, graph, **states)
+    for out in (
+        conv(x, graph.index, num_hyperedges=graph.num_hyperedges, **states),
+        conv(x, graph.tell(), **states),
     ):
-        out = conv(x, graph.index, **arguments, **states)
-        for fast, expected in zip(out, slow(conv, x, graph, **states), strict=True):
-            torch.testing.assert_close(fast, expected)
-    graph = part()
-    for given_names in (names, ('drawn_mask',)):
+        for fast, value in zip(out, expected, strict=True):
+            torch.testing.assert_close(fast, value)
+    for names in (('drawn_mask',), ('node_degree', 'hyperedge_size', 'drawn_mask')):
         # What the layer is not told, it counts.
-        told, counted = part(), whole()
-        for name, field in (('node_degree', 'degree'), ('hyperedge_size', 'size')):
-            if name not in given_names:
-                setattr(told, field, getattr(counted, field))
-        arguments = told.arguments('num_hyperedges', *given_names)
-        out = conv(x, graph.index, **arguments, **states)
-        for fast, expected in zip(out, slow(conv, x, told, **states), strict=True):
-            torch.testing.assert_close(fast, expected)
+        graph, counted = part(), whole()
+        index = graph.tell(*names)
+        if len(names) == 1:
+            graph.degree, graph.size = counted.degree, counted.size
+        expected = slow(conv, x, graph, **states)
+        for fast, value in zip(conv(x, index, **states), expected, strict=True):
+            torch.testing.assert_close(fast, value)
 
 
 def check_shapes(

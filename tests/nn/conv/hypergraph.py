@@ -2,12 +2,12 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tests.strategies import to_index
+from tgx_anchor.data import HyperedgeIndex
 
 # Repeated groups, repeated members, a singleton, an empty group at the end and within,
 # and the isolated nodes 4 and 9.
@@ -46,15 +46,15 @@ class Hypergraph:
         chosen = self.index[0] == node
         return self.index[1][chosen & self.drawn if drawn else chosen].tolist()
 
-    def arguments(self, *names: str) -> dict[str, Any]:
-        """Everything that can be told."""
+    def tell(self, *names: str) -> HyperedgeIndex:
+        """The index, with everything or only some of it told."""
         told = {
-            'num_hyperedges': self.num_hyperedges,
             'node_degree': self.degree,
             'hyperedge_size': self.size,
             'drawn_mask': self.drawn,
         }
-        return {name: told[name] for name in names or told}
+        chosen = {name: told[name] for name in names or told}
+        return HyperedgeIndex(self.index, self.num_nodes, self.num_hyperedges, **chosen)
 
 
 def whole() -> Hypergraph:

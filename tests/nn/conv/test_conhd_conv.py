@@ -10,6 +10,7 @@ from tests.nn.conv.slow_sets import (
     slow_conhd_conv,
 )
 from tests.strategies import one_line_error, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
 
 INDEX = to_index(GROUPS)
@@ -30,7 +31,8 @@ def test_by_definition(
     conv = make(operator, rank_channels, num_blocks)
     size = INDEX.size(1)
     h, h_0, rank = random(size, 8), random(size, 8, seed=1), ranks(GROUPS)
-    out = conv(h, h_0, INDEX, drawn_mask=drawn, incidence_rank=rank)
+    index = HyperedgeIndex(INDEX, drawn_mask=drawn)
+    out = conv(h, h_0, index, incidence_rank=rank)
     expected = slow_conhd_conv(conv, h, h_0, GROUPS, rank, drawn)
     torch.testing.assert_close(out, expected)
 
@@ -41,7 +43,8 @@ def test_all_drawn_is_not_drawn(operator: Operator) -> None:
     h = random(INDEX.size(1), 8)
     everything = torch.ones_like(DRAWN)
     torch.testing.assert_close(
-        conv(h, h, INDEX, everything, rank), conv(h, h, INDEX, None, rank)
+        conv(h, h, HyperedgeIndex(INDEX, drawn_mask=everything), rank),
+        conv(h, h, INDEX, rank),
     )
 
 
@@ -59,25 +62,26 @@ def test_repeated_members_are_alike(operator: Operator) -> None:
 def test_dropout_of_both_operators(operator: Operator) -> None:
     conv, rank = make(operator), ranks(GROUPS)
     h = random(INDEX.size(1), 8)
-    kept = conv(h, h, INDEX, None, rank)
-    assert torch.equal(kept, conv(h, h, INDEX, None, rank))
+    kept = conv(h, h, INDEX, rank)
+    assert torch.equal(kept, conv(h, h, INDEX, rank))
     conv.train()
-    assert not torch.equal(kept, conv(h, h, INDEX, None, rank))
+    assert not torch.equal(kept, conv(h, h, INDEX, rank))
     # Nothing else is dropped: with both operators muted, training is evaluation.
     with torch.no_grad():
         conv.lin.weight[:, 8:16] = 0
-        noisy = conv(h, h, INDEX, None, rank)
-        assert not torch.equal(noisy, conv(h, h, INDEX, None, rank))
+        noisy = conv(h, h, INDEX, rank)
+        assert not torch.equal(noisy, conv(h, h, INDEX, rank))
         conv.lin.weight[:, 16:24] = 0
-        out = conv(h, h, INDEX, None, rank)
+        out = conv(h, h, INDEX, rank)
         conv.eval()
-        torch.testing.assert_close(out, conv(h, h, INDEX, None, rank))
+        torch.testing.assert_close(out, conv(h, h, INDEX, rank))
 
 
 def test_no_incidences() -> None:
     for operator in OPERATORS:
         conv, h = make(operator), random(0, 8)
-        out = conv(h, h, INDEX[:, :0], DRAWN[:0], random(0, 4))
+        nothing = HyperedgeIndex(INDEX[:, :0], drawn_mask=DRAWN[:0])
+        out = conv(h, h, nothing, random(0, 4))
         assert out.size() == (0, 8)
 
 
@@ -94,9 +98,10 @@ def test_parameters() -> None:
 def test_runs_where_the_data_is(device: torch.device) -> None:
     for operator in OPERATORS:
         conv, rank, h = make(operator), ranks(GROUPS), random(INDEX.size(1), 8)
-        expected = conv(h, h, INDEX, DRAWN, rank)
+        index = HyperedgeIndex(INDEX, drawn_mask=DRAWN)
+        expected = conv(h, h, index, rank)
         conv, h = conv.to(device), h.to(device)
-        out = conv(h, h, INDEX.to(device), DRAWN.to(device), rank.to(device))
+        out = conv(h, h, index.to(device), rank.to(device))
         torch.testing.assert_close(out.cpu(), expected)
 
 

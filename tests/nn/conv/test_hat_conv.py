@@ -50,8 +50,8 @@ def test_by_definition() -> None:
         # Far from uniform.
         for parameter in conv.parameters():
             parameter.mul_(3)
-    check_by_definition(conv, slow_hat, 3, 'drawn_mask')
-    check_by_definition(conv, slow_hat, 3, 'drawn_mask', hyperedge_attr=state)
+    check_by_definition(conv, slow_hat, 3)
+    check_by_definition(conv, slow_hat, 3, hyperedge_attr=state)
 
 
 def test_no_state_is_zeros() -> None:

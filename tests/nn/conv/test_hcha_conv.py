@@ -63,12 +63,11 @@ def slow_hcha(
 
 
 def test_by_definition() -> None:
-    names = 'node_degree', 'hyperedge_size', 'drawn_mask'
     state = features(whole().num_hyperedges, 3, 7)
     for heads in (1, 3):
         conv = HCHAConv(3, 4, heads)
-        check_by_definition(conv, slow_hcha, 3, *names)
-        check_by_definition(conv, slow_hcha, 3, *names, hyperedge_attr=state)
+        check_by_definition(conv, slow_hcha, 3)
+        check_by_definition(conv, slow_hcha, 3, hyperedge_attr=state)
 
 
 def test_uniform_without_states() -> None:

@@ -29,8 +29,7 @@ def slow_hgnn(conv: Any, x: Tensor, graph: Hypergraph) -> tuple[Tensor, Tensor]:
 
 
 def test_by_definition() -> None:
-    names = 'node_degree', 'hyperedge_size', 'drawn_mask'
-    check_by_definition(HGNNConv(3, 4), slow_hgnn, 3, *names)
+    check_by_definition(HGNNConv(3, 4), slow_hgnn, 3)
 
 
 def test_shapes(device: torch.device) -> None:

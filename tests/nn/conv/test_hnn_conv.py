@@ -60,11 +60,10 @@ def slow_hnn(
 
 
 def test_by_definition() -> None:
-    names = 'node_degree', 'hyperedge_size', 'drawn_mask'
     state = features(whole().num_hyperedges, 3, 7)
     conv = HNNConv(3, 4)
-    check_by_definition(conv, slow_hnn, 3, *names)
-    check_by_definition(conv, slow_hnn, 3, *names, hyperedge_attr=state)
+    check_by_definition(conv, slow_hnn, 3)
+    check_by_definition(conv, slow_hnn, 3, hyperedge_attr=state)
 
 
 def test_shapes(device: torch.device) -> None:

@@ -11,6 +11,7 @@ from tests.nn.conv.slow_sets import (
     slow_whatsnet_conv,
 )
 from tests.strategies import one_line_error, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 
 INDEX = to_index(GROUPS)
@@ -36,14 +37,8 @@ def test_by_definition(
 ) -> None:
     conv = make(hyperedge_channels, rank_channels, num_isabs)
     x, state, rank = random(NUM_NODES, 5), random(SIZE, 6, seed=1), ranks(GROUPS)
-    node, hyperedge = conv(
-        x,
-        INDEX,
-        num_hyperedges=SIZE,
-        hyperedge_attr=state,
-        drawn_mask=drawn,
-        incidence_rank=rank,
-    )
+    index = HyperedgeIndex(INDEX, NUM_NODES, SIZE, drawn_mask=drawn)
+    node, hyperedge = conv(x, index, hyperedge_attr=state, incidence_rank=rank)
     expected = slow_whatsnet_conv(conv, x, GROUPS, state, rank, drawn)
     torch.testing.assert_close(node, expected[0])
     torch.testing.assert_close(hyperedge, expected[1])
@@ -88,13 +83,11 @@ def test_parameters() -> None:
 
 def test_runs_where_the_data_is(device: torch.device) -> None:
     conv, x, rank = make(), random(NUM_NODES, 5), ranks(GROUPS)
-    expected = conv(x, INDEX, drawn_mask=DRAWN, incidence_rank=rank)
+    index = HyperedgeIndex(INDEX, NUM_NODES, drawn_mask=DRAWN)
+    expected = conv(x, index, incidence_rank=rank)
     conv = conv.to(device)
     node, hyperedge = conv(
-        x.to(device),
-        INDEX.to(device),
-        drawn_mask=DRAWN.to(device),
-        incidence_rank=rank.to(device),
+        x.to(device), index.to(device), incidence_rank=rank.to(device)
     )
     torch.testing.assert_close((node.cpu(), hyperedge.cpu()), expected)
 

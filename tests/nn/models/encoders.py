@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from tests.nn.conv.hypergraph import NUM_NODES, features, part, whole
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 # What a slow encoder does where the model drops out.
 Drop = Callable[[Tensor], Tensor]
 Slow = Callable[..., tuple[Tensor, Tensor]]
-SIZES = 'node_degree', 'hyperedge_size', 'drawn_mask'
 
 
 def keep(value: Tensor) -> Tensor:
@@ -29,7 +29,6 @@ def check_by_definition(
     make: Callable[[int], HypergraphEncoder],
     slow: Slow,
     monkeypatch: pytest.MonkeyPatch,
-    names: tuple[str, ...] = SIZES,
 ) -> None:
     """Compares encoders of one to three layers with their equations, in evaluation and
     in training, where the dropout has to be in the right places.
@@ -45,10 +44,9 @@ def check_by_definition(
         model = make(num_layers).double()
         x = features(NUM_NODES, model.in_channels, num_layers)
         for graph in (whole(), part()):
-            arguments = graph.arguments('num_hyperedges', *names)
             for training, drop in ((False, keep), (True, enlarge)):
                 model.train(training)
-                out = model(x, graph.index, **arguments)
+                out = model(x, graph.tell())
                 expected = slow(model, x, graph, drop)
                 for value, other, size in zip(
                     out, expected, (graph.num_nodes, graph.num_hyperedges), strict=True
@@ -63,14 +61,19 @@ def check_targets(
     x: Tensor,
     index: Tensor,
     num_targets: int,
-    **kwargs: Tensor | None,
+    drawn_mask: Tensor | None = None,
+    **kwargs: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Compares what an encoder returns for its first hyperedges alone, and the
     gradient, with what it returns for them among all. Returns the former.
     """
     x = x.detach().requires_grad_()
-    expected = model(x, index, **kwargs)
-    out: tuple[Tensor, Tensor] = model(x, index, num_targets=num_targets, **kwargs)
+    whole, part = (
+        HyperedgeIndex(index, x.size(0), drawn_mask=drawn_mask, num_targets=n)
+        for n in (None, num_targets)
+    )
+    expected = model(x, whole, **kwargs)
+    out: tuple[Tensor, Tensor] = model(x, part, **kwargs)
     members = index[0, index[1] < num_targets].unique()
     # Others were not computed.
     sizes = [int(members.max()) + 1, num_targets]
@@ -80,8 +83,8 @@ def check_targets(
         torch.testing.assert_close(node[members], expected[0][members])
         torch.testing.assert_close(hyperedge[:num_targets], expected[1][:num_targets])
         losses.append(node[members].sum() + hyperedge[:num_targets].square().sum())
-    trimmed, whole = (torch.autograd.grad(loss, x)[0] for loss in losses)
-    torch.testing.assert_close(trimmed, whole)
+    trimmed, full = (torch.autograd.grad(loss, x)[0] for loss in losses)
+    torch.testing.assert_close(trimmed, full)
     return out
 
 

@@ -14,6 +14,7 @@ from tests.nn.conv.slow_sets import (
     slow_conhd_conv,
 )
 from tests.strategies import Renaming, one_line_error, to_data, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
 from tgx_anchor.nn.models.conhd import CoNHD
 
@@ -49,7 +50,8 @@ def test_by_definition(
 ) -> None:
     model, x = make(operator, num_layers), random(NUM_NODES, 5)
     rank = ranks(GROUPS)
-    out = model(x, INDEX, drawn_mask=drawn, incidence_rank=rank)
+    index = HyperedgeIndex(INDEX, NUM_NODES, drawn_mask=drawn)
+    out = model(x, index, incidence_rank=rank)
     h = h_0 = torch.relu(model.lin(x[INDEX[0]]))
     for _ in range(num_layers):
         # The same layer every time.
@@ -78,13 +80,12 @@ def test_names_do_not_matter(operator: Operator) -> None:
     orders = [torch.randperm(n, generator=generator).tolist() for n in sizes]
     other = Renaming(data, *orders)
     model, x, rank = make(operator, 2), random(NUM_NODES, 5), ranks(GROUPS)
-    out = model(x, INDEX, drawn_mask=DRAWN, incidence_rank=rank)
-    new = model(
-        other.nodes(x),
-        other.data.hyperedge_index,
-        drawn_mask=other.incidences(DRAWN),
-        incidence_rank=other.incidences(rank),
+    index = HyperedgeIndex(INDEX, NUM_NODES, drawn_mask=DRAWN)
+    out = model(x, index, incidence_rank=rank)
+    index = HyperedgeIndex(
+        other.data.hyperedge_index, NUM_NODES, drawn_mask=other.incidences(DRAWN)
     )
+    new = model(other.nodes(x), index, incidence_rank=other.incidences(rank))
     torch.testing.assert_close(new, other.incidences(out), rtol=1e-9, atol=1e-12)
 
 
@@ -118,8 +119,10 @@ def test_what_targets_do_not_need_is_left_out(
     row = index[1] < num_targets
     # The members of targets see these, too, drawn or not.
     seen = None if mask is None else mask | row
-    expected = model(x, index, drawn_mask=seen, incidence_rank=rank)
-    out = model(x, index, drawn_mask=mask, incidence_rank=rank, num_targets=num_targets)
+    everything = HyperedgeIndex(index, BAND_NODES, drawn_mask=seen)
+    expected = model(x, everything, incidence_rank=rank)
+    part = HyperedgeIndex(index, BAND_NODES, drawn_mask=mask, num_targets=num_targets)
+    out = model(x, part, incidence_rank=rank)
     # Others were not computed.
     torch.testing.assert_close(out, expected[row])
     trimmed, whole = (

@@ -29,7 +29,6 @@ def test_by_definition(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda n: HAT(3, 4, n, 5, query_channels=2, hyperedge_channels=6),
         slow_encoder,
         monkeypatch,
-        ('drawn_mask',),
     )
 
 

@@ -1,4 +1,3 @@
-import inspect
 from collections.abc import Callable
 from functools import partial
 
@@ -11,6 +10,7 @@ from torch import Tensor
 from tests.nn.conv.hypergraph import GROUPS, NUM_NODES, Hypergraph, features, whole
 from tests.nn.models.encoders import check_targets, count_parameters
 from tests.strategies import SETTINGS, one_line_error, renamings, to_data, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.models.hat import HAT
 from tgx_anchor.nn.models.hcha import HCHA
 from tgx_anchor.nn.models.hgnn import HGNN
@@ -31,12 +31,7 @@ every_encoder = pytest.mark.parametrize('make', ENCODERS)
 def run(
     model: HypergraphEncoder, x: Tensor, graph: Hypergraph
 ) -> tuple[Tensor, Tensor]:
-    # Whatever the encoder can be told.
-    told = graph.arguments()
-    known = inspect.signature(model.forward).parameters
-    node, hyperedge = model(
-        x, graph.index, **{name: told[name] for name in told if name in known}
-    )
+    node, hyperedge = model(x, graph.tell())
     return node, hyperedge
 
 
@@ -46,7 +41,7 @@ def test_shape_and_repr(make: Make, device: torch.device) -> None:
     assert repr(model).split('\n') == [f'{type(model).__name__}(3, 5, num_layers=2)']
     assert (model.in_channels, model.hidden_channels) == (3, 4)
     assert (model.num_layers, model.out_channels) == (2, 5)
-    assert model.dropout == 0.7
+    assert model.dropout == 0.0
     assert make(3, 4, 1).out_channels == 4
     assert make(3, 4, 1).channel_list == [3, 4]
     assert make(3, 4, 3, 5).channel_list == [3, 4, 4, 5]
@@ -199,22 +194,22 @@ def test_what_targets_do_not_need_is_left_out(
     index = to_index(groups)
     mask = torch.arange(index.size(1)) % 3 != 1 if drawn else None
     x = features(40, 3)
-    expected = model(x, index, drawn_mask=mask)
+
+    def index_of(number: int | None, perm: Tensor | None = None) -> HyperedgeIndex:
+        chosen = mask if mask is None or perm is None else mask[perm]
+        tensor = index if perm is None else index[:, perm]
+        size = 40, len(groups)
+        return HyperedgeIndex(tensor, *size, drawn_mask=chosen, num_targets=number)
+
+    expected = model(x, index_of(None))
     out = check_targets(model, x, index, num_targets, drawn_mask=mask)
     # Neither the order of incidences nor that of members counts.
-    perm = torch.randperm(index.size(1))
-    other = model(
-        x,
-        index[:, perm],
-        drawn_mask=None if mask is None else mask[perm],
-        num_targets=num_targets,
-    )
+    other = model(x, index_of(num_targets, torch.randperm(index.size(1))))
     for value, same in zip(other, out, strict=True):
         torch.testing.assert_close(value, same)
     # None, and more than there are.
-    given = {'drawn_mask': mask, 'num_hyperedges': len(groups)}
-    assert [part.size(0) for part in model(x, index, num_targets=0, **given)] == [0, 0]
-    many = model(x, index, num_targets=len(groups) + 3, **given)
+    assert [part.size(0) for part in model(x, index_of(0))] == [0, 0]
+    many = model(x, index_of(len(groups) + 3))
     last = int(index[0].max()) + 1
     torch.testing.assert_close(many[0], expected[0][:last])
     torch.testing.assert_close(many[1], expected[1])
@@ -232,21 +227,22 @@ def test_rescaled_draws_are_right_on_average(make: Make) -> None:
     plain.load_state_dict(model.state_dict())
     whole, _ = plain(x, index)
     degree = torch.tensor([4, 4, 1])
-    given = {'node_degree': degree, 'drawn_mask': drawn}
-    torch.testing.assert_close(model(x, index, **given)[0], whole)
-    assert not torch.allclose(plain(x, index, **given)[0][:2], whole[:2])
+    given = HyperedgeIndex(index, 3, 5, node_degree=degree, drawn_mask=drawn)
+    torch.testing.assert_close(model(x, given)[0], whole)
+    assert not torch.allclose(plain(x, given)[0][:2], whole[:2])
     torch.testing.assert_close(model(x, index)[0], whole)
-    part, _ = model(x, index, num_targets=1, **given)
+    given.num_targets = 1
+    part, _ = model(x, given)
     torch.testing.assert_close(part, whole[:2])
-    nothing = torch.zeros_like(drawn)
-    assert torch.isfinite(model(x, index, drawn_mask=nothing)[0]).all()
+    nothing = HyperedgeIndex(index, 3, 5, drawn_mask=torch.zeros_like(drawn))
+    assert torch.isfinite(model(x, nothing)[0]).all()
 
 
 @every_encoder
 def test_dropout_in_training_only(make: Make) -> None:
     torch.manual_seed(0)
     graph, x = whole(), features(NUM_NODES, 3)
-    model = make(3, 16, 2, 5).double().eval()
+    model = make(3, 16, 2, 5, dropout=0.7).double().eval()
     first = torch.cat(run(model, x, graph))
     assert torch.equal(first, torch.cat(run(model, x, graph)))
     model.train()
@@ -263,7 +259,7 @@ def test_dropout_in_training_only(make: Make) -> None:
 @every_encoder
 def test_one_layer_and_dropout(make: Make) -> None:
     graph, x = whole(), features(NUM_NODES, 3)
-    model = make(3, 16, 1, 5).double()
+    model = make(3, 16, 1, 5, dropout=0.7).double()
     train = torch.cat(run(model.train(), x, graph))
     same = torch.equal(train, torch.cat(run(model.eval(), x, graph)))
     assert same == (not isinstance(model, UniGCN))

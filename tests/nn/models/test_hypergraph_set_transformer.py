@@ -17,6 +17,7 @@ from tests.nn.conv.slow_sets import (
     slow_whatsnet_conv,
 )
 from tests.strategies import Renaming, one_line_error, to_data, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn import AllSetTransformer, HypergraphSetTransformer
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 
@@ -45,7 +46,8 @@ def _make(
 @pytest.mark.parametrize('num_layers', [1, 2])
 def test_by_definition(make: Make, num_layers: int, drawn: torch.Tensor | None) -> None:
     model, x = make(num_layers), random(NUM_NODES, 5)
-    node, hyperedge = model(x, INDEX, num_hyperedges=SIZE, drawn_mask=drawn)
+    index = HyperedgeIndex(INDEX, NUM_NODES, SIZE, drawn_mask=drawn)
+    node, hyperedge = model(x, index)
     state = torch.zeros(SIZE, 0, dtype=torch.double)
     for conv in model.convs:
         assert isinstance(conv, WHATsNetConv)

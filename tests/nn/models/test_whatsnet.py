@@ -15,6 +15,7 @@ from tests.nn.conv.slow_sets import (
 )
 from tests.nn.models.encoders import check_targets
 from tests.strategies import Renaming, one_line_error, to_data, to_index
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.whatsnet import WHATsNet
 
@@ -34,9 +35,8 @@ def make(num_layers: int, dropout: float = 0.7, **options: bool) -> WHATsNet:
 @pytest.mark.parametrize('num_layers', [1, 2, 3])
 def test_by_definition(num_layers: int, drawn: torch.Tensor | None) -> None:
     model, x, rank = make(num_layers), random(NUM_NODES, 5), ranks(GROUPS)
-    node, hyperedge = model(
-        x, INDEX, num_hyperedges=SIZE, drawn_mask=drawn, incidence_rank=rank
-    )
+    index = HyperedgeIndex(INDEX, NUM_NODES, SIZE, drawn_mask=drawn)
+    node, hyperedge = model(x, index, incidence_rank=rank)
     assert node.size() == (NUM_NODES, 3)
     assert hyperedge.size() == (SIZE, 3)
     state = torch.zeros(SIZE, 8, dtype=torch.double)
@@ -65,15 +65,14 @@ def test_names_do_not_matter() -> None:
     orders = [torch.randperm(n, generator=generator).tolist() for n in sizes]
     other = Renaming(data, *orders)
     model, x, rank = make(2), random(NUM_NODES, 5), ranks(GROUPS)
-    node, hyperedge = model(
-        x, INDEX, num_hyperedges=SIZE, drawn_mask=DRAWN, incidence_rank=rank
+    size = NUM_NODES, SIZE
+    index = HyperedgeIndex(INDEX, *size, drawn_mask=DRAWN)
+    node, hyperedge = model(x, index, incidence_rank=rank)
+    index = HyperedgeIndex(
+        other.data.hyperedge_index, *size, drawn_mask=other.incidences(DRAWN)
     )
     new_node, new_hyperedge = model(
-        other.nodes(x),
-        other.data.hyperedge_index,
-        num_hyperedges=SIZE,
-        drawn_mask=other.incidences(DRAWN),
-        incidence_rank=other.incidences(rank),
+        other.nodes(x), index, incidence_rank=other.incidences(rank)
     )
     torch.testing.assert_close(new_node, other.nodes(node), rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(

@@ -682,7 +682,7 @@ def test_bad_arguments(name: str, value: Any) -> None:
 def bad_data() -> Iterator[tuple[AnchorData, tuple[str, ...]]]:
     data = planted()
     del data['x']
-    yield data, ("'x'", 'AddRandomWalkEmbedding')
+    yield data, ('AddRandomWalkEmbedding', 'missing')
     data = planted()
     data['x'][3, 1] = float('nan')
     yield data, ("'x'", 'finite')

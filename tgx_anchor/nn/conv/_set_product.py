@@ -1,13 +1,14 @@
 r"""Products between the members of sets and the slots of their sets.
 
 A set :math:`s` has :math:`K` slots, and a member :math:`j` belongs to one set
-:math:`s(j)`. All three functions are derivatives of the one form
+:math:`s(j)`. All three functions are derivatives of the form
 
 .. math::
     \sum_j \sum_k \sum_h w_{jkh} \langle \mathbf{m}_{jh}, \mathbf{s}_{s(j)kh} \rangle
 
-with respect to one of its arguments, so that each is the gradient of the others. None
-of them holds more than a small block of the :math:`(P, K, H, C)` terms at once.
+with respect to one of its arguments, so that each is the gradient of the others. They
+work in blocks and never store all :math:`(P, K, H, C)` terms at once, except in a
+compiled graph, where the compiler decides.
 """
 
 from collections.abc import Callable, Iterator
@@ -95,7 +96,7 @@ class _Collect(torch.autograd.Function):
 
 
 def dot(member: Tensor, slot: Tensor, index: Tensor) -> Tensor:
-    r"""The products of each member with the slots of its set.
+    r"""Computes the products of each member with the slots of its set.
 
     Shapes:
         - **member:** :math:`(P, H, C)`
@@ -103,6 +104,8 @@ def dot(member: Tensor, slot: Tensor, index: Tensor) -> Tensor:
         - **index:** :math:`(P)`, the set of each member
         - **output:** :math:`(P, K, H)`
     """
+    if torch.compiler.is_compiling():
+        return (slot.index_select(0, index) * member.unsqueeze(1)).sum(dim=-1)
     apply: Callable[..., Tensor] = _Dot.apply
     return apply(member, slot, index)
 
@@ -116,6 +119,8 @@ def spread(weight: Tensor, slot: Tensor, index: Tensor) -> Tensor:
         - **index:** :math:`(P)`, the set of each member
         - **output:** :math:`(P, H, C)`
     """
+    if torch.compiler.is_compiling():
+        return (slot.index_select(0, index) * weight.unsqueeze(-1)).sum(dim=1)
     apply: Callable[..., Tensor] = _Spread.apply
     return apply(weight, slot, index)
 
@@ -129,6 +134,9 @@ def collect(weight: Tensor, member: Tensor, index: Tensor, num_sets: int) -> Ten
         - **index:** :math:`(P)`, the set of each member
         - **output:** :math:`(S, K, H, C)`
     """
+    if torch.compiler.is_compiling():
+        term = weight.unsqueeze(-1) * member.unsqueeze(1)
+        return term.new_zeros(num_sets, *term.size()[1:]).index_add(0, index, term)
     apply: Callable[..., Tensor] = _Collect.apply
     return apply(weight, member, index, num_sets)
 
@@ -143,6 +151,9 @@ def nonempty_sets(index: Tensor, num_sets: int) -> tuple[Tensor, int]:
         - **index:** :math:`(P)`
         - **output:** :math:`(P)`
     """
+    if torch.compiler.is_compiling():
+        # How many there are is not known to a traced graph; empty sets do no harm.
+        return index, num_sets
     present = torch.zeros(num_sets, dtype=torch.long, device=index.device)
     present[index] = 1
     number = present.cumsum(0)

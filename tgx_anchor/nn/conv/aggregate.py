@@ -1,200 +1,169 @@
 """Sums over incidences, from nodes to hyperedges and back."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
-from tgx_anchor.utils.incidence import index_ptr, is_sorted
-
-
-def count_hyperedges(hyperedge_index: Tensor, num_hyperedges: int | None = None) -> int:
-    r"""Returns the given number of hyperedges, or the largest one that occurs, plus
-    one.
-
-    Args:
-        hyperedge_index (torch.Tensor): The incidences.
-        num_hyperedges (int, optional): The number of hyperedges :math:`M`.
-            (default: :obj:`None`)
-
-    Shapes:
-        - **hyperedge_index:** :math:`(2, P)`
-    """
-    if num_hyperedges is not None:
-        return num_hyperedges
-    if hyperedge_index.size(1) == 0:
-        return 0
-    return int(hyperedge_index[1].max()) + 1
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, Segments
 
 
-def count_degree(
-    index: Tensor, size: int, dtype: torch.dtype, degree: Tensor | None = None
+def sum_to_hyperedge(
+    x: Tensor, index: HyperedgeIndex, weight: Tensor | None = None
 ) -> Tensor:
-    r"""Returns the given degrees, or how often each number occurs in :obj:`index`; at
-    least one, so that empty sums can be divided by them.
-
-    Args:
-        index (torch.Tensor): The nodes, or the hyperedges, of the incidences.
-        size (int): The number of nodes or hyperedges.
-        dtype (torch.dtype): The type of the output.
-        degree (torch.Tensor, optional): The degrees in the whole hypergraph.
-            (default: :obj:`None`)
-
-    Shapes:
-        - **index:** :math:`(P)`
-        - **degree, output:** :math:`(\mathrm{size})`
-    """
-    if degree is None:
-        degree = torch.bincount(index, minlength=size)
-    return degree.to(dtype).clamp(min=1)
-
-
-class _Segments(NamedTuple):
-    # The incidences in the order of their targets: where the segment of each target
-    # begins, the source of each incidence, and its place in the order given.
-    ptr: Tensor
-    source: Tensor
-    perm: Tensor | None
-
-
-def _segments(source: Tensor, target: Tensor, size: int) -> _Segments:
-    perm = None
-    if not is_sorted(target):
-        target, perm = torch.sort(target, stable=True)
-        source = source[perm]
-    return _Segments(index_ptr(target, size), source, perm)
-
-
-class Aggregate:
-    r"""Sums over incidences :math:`(v, e)`, from nodes to hyperedges and back,
+    r"""Sums over the members of each hyperedge,
 
     .. math::
-        \mathbf{y}_e = \sum_{v \in e} w_{v;e} \, \mathbf{x}_v
-        \qquad \text{and} \qquad
-        \mathbf{x}_v = \sum_{e \ni v} w_{v;e} \, \mathbf{y}_e,
+        \mathbf{y}_e = \sum_{v \in e} w_{v;e} \, \mathbf{x}_v,
 
-    in which repeated incidences count as often as they are listed, and empty sums are
-    zero. The incidences are put in order once; each sum is then one sweep over them
-    that stores nothing per incidence, unlike :obj:`scatter` and :obj:`MessagePassing`
-    of PyG, and its gradient is the sum in the other direction.
+    in one sweep over the sorted incidences that stores nothing per incidence, unlike
+    :obj:`scatter` and :obj:`MessagePassing` of PyG. The gradient is the sum in the
+    other direction. Repeated incidences count as often as they are listed, and empty
+    sums are zero.
 
     Args:
-        hyperedge_index (torch.Tensor): The incidences; faster if sorted by hyperedge.
-        num_nodes (int): The number of nodes :math:`N`.
-        num_hyperedges (int): The number of hyperedges :math:`M`.
+        x (torch.Tensor): The vectors of nodes.
+        index (HyperedgeIndex): The incidences.
+        weight (torch.Tensor, optional): The weights :math:`w_{v;e}`, one if
+            :obj:`None`. (default: :obj:`None`)
 
     Shapes:
-        - **hyperedge_index:** :math:`(2, P)`
+        - **x:** :math:`(N, F)`
+        - **weight:** :math:`(P)`
+        - **output:** :math:`(M, F)`
     """
+    return _sum_any(x, weight, index, False)
 
-    def __init__(
-        self, hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
-    ) -> None:
-        self.node, self.hyperedge = hyperedge_index
-        self.num_nodes = num_nodes
-        self.num_hyperedges = num_hyperedges
-        self._by_node = _segments(self.hyperedge, self.node, num_nodes)
-        self._by_hyperedge = _segments(self.node, self.hyperedge, num_hyperedges)
 
-    def select(self, mask: Tensor | None, num_nodes: int | None = None) -> 'Aggregate':
-        r"""The sums over some of the incidences, or over all if :obj:`None`.
+def sum_to_node(
+    hyperedge: Tensor, index: HyperedgeIndex, weight: Tensor | None = None
+) -> Tensor:
+    r"""Sums over the hyperedges of each node,
 
-        Args:
-            mask (torch.Tensor, optional): The incidences.
-            num_nodes (int, optional): If given, only the first so many nodes, which
-                all these incidences must be of. (default: :obj:`None`)
+    .. math::
+        \mathbf{x}_v = \sum_{e \ni v} w_{v;e} \, \mathbf{y}_e,
 
-        Shapes:
-            - **mask:** :math:`(P)`
-        """
-        if num_nodes is None:
-            num_nodes = self.num_nodes
-        if mask is None and num_nodes == self.num_nodes:
-            return self
-        index = torch.stack([self.node, self.hyperedge])
-        if mask is not None:
-            index = index[:, mask]
-        return Aggregate(index, num_nodes, self.num_hyperedges)
+    as :func:`sum_to_hyperedge` does in the other direction.
 
-    def rescale(self, total: Tensor, degree: Tensor) -> Tensor:
-        r"""What a sum over some incidences of each node would be over all of them, if
-        the others were like these on average.
+    Args:
+        hyperedge (torch.Tensor): The vectors of hyperedges.
+        index (HyperedgeIndex): The incidences.
+        weight (torch.Tensor, optional): The weights :math:`w_{v;e}`, one if
+            :obj:`None`. (default: :obj:`None`)
 
-        Args:
-            total (torch.Tensor): The sums of nodes.
-            degree (torch.Tensor): The degrees of nodes in the whole hypergraph.
+    Shapes:
+        - **hyperedge:** :math:`(M, F)`
+        - **weight:** :math:`(P)`
+        - **output:** :math:`(N, F)`
+    """
+    return _sum_any(hyperedge, weight, index, True)
 
-        Shapes:
-            - **total, output:** :math:`(N, F)`
-            - **degree:** :math:`(N)`
-        """
-        here = count_degree(self.node, self.num_nodes, total.dtype)
-        return total * (degree / here).unsqueeze(-1)
 
-    def to_hyperedge(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        r"""The sum over the members of each hyperedge.
+def incidence_dot(x: Tensor, hyperedge: Tensor, index: HyperedgeIndex) -> Tensor:
+    r"""Computes the product :math:`\mathbf{x}_v^{\top} \mathbf{y}_e` of each incidence.
 
-        Args:
-            x (torch.Tensor): What nodes send.
-            weight (torch.Tensor, optional): The weights :math:`w_{v;e}`, one if
-                :obj:`None`. (default: :obj:`None`)
+    Args:
+        x (torch.Tensor): The vectors of nodes.
+        hyperedge (torch.Tensor): The vectors of hyperedges.
+        index (HyperedgeIndex): The incidences.
 
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **weight:** :math:`(P)`
-            - **output:** :math:`(M, F)`
-        """
-        return _sum(x, weight, self, False)
+    Shapes:
+        - **x:** :math:`(N, F)`
+        - **hyperedge:** :math:`(M, F)`
+        - **output:** :math:`(P)`
+    """
+    if torch.compiler.is_compiling():
+        return (x[index.node] * hyperedge[index.hyperedge]).sum(dim=-1)
+    dtype = torch.promote_types(x.dtype, hyperedge.dtype)
+    wide = _wide(dtype)
+    return _dot(x.to(wide), hyperedge.to(wide), index).to(dtype)
 
-    def to_node(self, hyperedge: Tensor, weight: Tensor | None = None) -> Tensor:
-        r"""The sum over the hyperedges of each node.
 
-        Args:
-            hyperedge (torch.Tensor): What hyperedges send.
-            weight (torch.Tensor, optional): The weights :math:`w_{v;e}`, one if
-                :obj:`None`. (default: :obj:`None`)
+def rescale_received(total: Tensor, index: HyperedgeIndex) -> Tensor:
+    r"""Scales the sums of nodes over their drawn incidences to what they would be over
+    all incidences, if the others were like the drawn ones on average.
 
-        Shapes:
-            - **hyperedge:** :math:`(M, F)`
-            - **weight:** :math:`(P)`
-            - **output:** :math:`(N, F)`
-        """
-        return _sum(hyperedge, weight, self, True)
+    Args:
+        total (torch.Tensor): The sums of nodes.
+        index (HyperedgeIndex): The drawn incidences
+            (:attr:`~tgx_anchor.data.HyperedgeIndex.received`).
 
-    def dot(self, x: Tensor, hyperedge: Tensor) -> Tensor:
-        r"""The product :math:`\mathbf{x}_v^{\top} \mathbf{y}_e` of each incidence.
+    Shapes:
+        - **total, output:** :math:`(N, F)`
+    """
+    drawn = index.count('node')
+    ratio = divisor(index.node_degree, total.dtype) / divisor(drawn, total.dtype)
+    return total * ratio
 
-        Args:
-            x (torch.Tensor): The vectors of nodes.
-            hyperedge (torch.Tensor): The vectors of hyperedges.
 
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **hyperedge:** :math:`(M, F)`
-            - **output:** :math:`(P)`
-        """
-        return _dot(x, hyperedge, self)
+def divisor(count: Tensor, dtype: torch.dtype) -> Tensor:
+    r"""Returns counts as a column of at least one, by which empty sums can be divided.
+
+    Args:
+        count (torch.Tensor): The degrees of nodes or the sizes of hyperedges.
+        dtype (torch.dtype): The type of the output.
+
+    Shapes:
+        - **count:** :math:`(N)`
+        - **output:** :math:`(N, 1)`
+    """
+    return count.to(dtype).clamp(min=1).unsqueeze(-1)
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    # 'embedding_bag' has no gradients in half precision, and long sums need more.
+    return torch.float if dtype.itemsize < 4 else dtype
+
+
+def _sum_any(
+    value: Tensor, weight: Tensor | None, index: HyperedgeIndex, to_node: bool
+) -> Tensor:
+    dtype = value.dtype
+    if weight is not None:
+        dtype = torch.promote_types(dtype, weight.dtype)
+    if torch.compiler.is_compiling():
+        # Scatter needs no order, which a traced graph cannot ask for.
+        ends = (index.hyperedge, index.node, index.num_nodes)
+        if not to_node:
+            ends = (index.node, index.hyperedge, index.num_hyperedges)
+        source, target, size = ends
+        term = value.index_select(0, source)
+        term = term if weight is None else term * weight.unsqueeze(-1)
+        return term.new_zeros(size, term.size(-1)).index_add(0, target, term)
+    wide = _wide(dtype)
+    weight = None if weight is None else weight.to(wide)
+    return _sum(value.to(wide), weight, index, to_node).to(dtype)
+
+
+def _bags(order: Segments, value: Tensor, weight: Tensor | None) -> Tensor:
+    return embedding_bag(
+        order.source,
+        value.contiguous(),
+        order.ptr,
+        mode='sum',
+        per_sample_weights=weight,
+        include_last_offset=True,
+    )
 
 
 class _Sum(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, value: Tensor, weight: Tensor | None, sums: Aggregate, to_node: bool
+        ctx: Any,
+        value: Tensor,
+        weight: Tensor | None,
+        index: HyperedgeIndex,
+        to_node: bool,
     ) -> Tensor:
-        ctx.sums, ctx.to_node = sums, to_node
+        ctx.index, ctx.to_node = index, to_node
         ctx.save_for_backward(None if weight is None else value, weight)
-        ptr, source, perm = sums._by_node if to_node else sums._by_hyperedge
+        order = index.by_node if to_node else index.by_hyperedge
         if weight is not None:
+            perm = order.perm
             weight = weight.contiguous() if perm is None else weight[perm]
-        return torch.nn.functional.embedding_bag(
-            source,
-            value.contiguous(),
-            ptr,
-            mode='sum',
-            per_sample_weights=weight,
-            include_last_offset=True,
-        )
+        return _bags(order, value, weight)
 
     @staticmethod
     def backward(
@@ -203,44 +172,39 @@ class _Sum(torch.autograd.Function):
         value, weight = ctx.saved_tensors
         grad_value = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_value = _sum(grads[0], weight, ctx.sums, not ctx.to_node)
+            grad_value = _sum(grads[0], weight, ctx.index, not ctx.to_node)
         if ctx.needs_input_grad[1]:
             ends = (grads[0], value) if ctx.to_node else (value, grads[0])
-            grad_weight = _dot(*ends, ctx.sums)
+            grad_weight = _dot(*ends, ctx.index)
         return grad_value, grad_weight, None, None
 
 
 class _Dot(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, hyperedge: Tensor, sums: Aggregate) -> Tensor:
-        ctx.sums = sums
+    def forward(
+        ctx: Any, x: Tensor, hyperedge: Tensor, index: HyperedgeIndex
+    ) -> Tensor:
+        ctx.index = index
         ctx.save_for_backward(x, hyperedge)
         # The derivative of a weighted sum by its weights is the product of the rows at
         # both ends, for which PyTorch does not copy these rows.
-        ptr, source, perm = sums._by_hyperedge
-        weight = x.new_zeros(source.numel(), requires_grad=True)
+        order = index.by_hyperedge
+        weight = x.new_zeros(order.source.numel(), requires_grad=True)
         with torch.enable_grad():
-            out = torch.nn.functional.embedding_bag(
-                source,
-                x.detach().contiguous(),
-                ptr,
-                mode='sum',
-                per_sample_weights=weight,
-                include_last_offset=True,
-            )
+            out = _bags(order, x.detach(), weight)
         (product,) = torch.autograd.grad(out, weight, hyperedge.contiguous())
-        if perm is None:
+        if order.perm is None:
             return product
-        return torch.empty_like(product).scatter_(0, perm, product)
+        return torch.empty_like(product).scatter_(0, order.perm, product)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         x, hyperedge = ctx.saved_tensors
         grad_x = grad_hyperedge = None
         if ctx.needs_input_grad[0]:
-            grad_x = _sum(hyperedge, grads[0], ctx.sums, True)
+            grad_x = _sum(hyperedge, grads[0], ctx.index, True)
         if ctx.needs_input_grad[1]:
-            grad_hyperedge = _sum(x, grads[0], ctx.sums, False)
+            grad_hyperedge = _sum(x, grads[0], ctx.index, False)
         return grad_x, grad_hyperedge, None
 
 

@@ -8,6 +8,7 @@ from torch.nn import Linear, ModuleList
 from torch.nn.functional import dropout, linear
 from torch_geometric.nn.inits import reset
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv._set_product import nonempty_sets
 from tgx_anchor.nn.conv.induced_set_attention import InducedSetAttention
 from tgx_anchor.nn.conv.unweighted_set_block import UnweightedSetBlock
@@ -39,9 +40,8 @@ class CoNHDConv(torch.nn.Module):
     :math:`e` by four centralities
     (:class:`~tgx_anchor.transforms.AddWithinOrderRank`); their maps have biases.
 
-    In a mini-batch, :math:`\Phi_N` sees the drawn incidences of a node and nothing
-    else: the means in it are those of the drawn ones. Incidences that are not drawn get
-    :math:`\mathbf{w}_{v;e} = \mathbf{0}`.
+    In a mini-batch, :math:`\Phi_N` runs over the drawn incidences of a node only, and
+    :math:`\mathbf{w}_{v;e} = \mathbf{0}` for the others.
 
     Args:
         channels (int, optional): The size of the representations.
@@ -58,7 +58,7 @@ class CoNHDConv(torch.nn.Module):
             (default: :obj:`4`)
         num_inducing (int, optional): The number of inducing points of :obj:`"isab"`.
             (default: :obj:`4`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class CoNHDConv(torch.nn.Module):
         num_blocks: int = 2,
         heads: int = 4,
         num_inducing: int = 4,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if operator not in _OPERATORS:
@@ -105,8 +105,7 @@ class CoNHDConv(torch.nn.Module):
         self,
         x: Tensor,
         x_0: Tensor,
-        hyperedge_index: Tensor,
-        drawn_mask: Tensor | None = None,
+        hyperedge_index: Tensor | HyperedgeIndex,
         incidence_rank: Tensor | None = None,
     ) -> Tensor:
         r"""Runs the forward pass.
@@ -114,42 +113,43 @@ class CoNHDConv(torch.nn.Module):
         Args:
             x (torch.Tensor): The representations of incidences.
             x_0 (torch.Tensor): The representations before the first layer.
-            hyperedge_index (torch.Tensor): The incidences.
-            drawn_mask (torch.Tensor, optional): The incidences that nodes see, all if
-                :obj:`None`. (default: :obj:`None`)
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
             incidence_rank (torch.Tensor, optional): The ranks of nodes in their
-                hyperedges, unless they are left out. (default: :obj:`None`)
+                hyperedges; required unless :obj:`rank_channels` is :obj:`0`.
+                (default: :obj:`None`)
 
         Shapes:
             - **x, x_0:** :math:`(P, F)`
             - **hyperedge_index:** :math:`(2, P)`
-            - **drawn_mask:** :math:`(P)`
             - **incidence_rank:** :math:`(P, R)`
             - **output:** :math:`(P, F)`
         """
         if self.rank_channels > 0 and incidence_rank is None:
             raise ValueError(
-                "'incidence_rank' must be given, 'AddWithinOrderRank' adds it "
-                '(got None)'
+                "'incidence_rank' is missing: add it with 'AddWithinOrderRank', or "
+                "set 'rank_channels' to 0"
             )
-        node, hyperedge = hyperedge_index
+        index = as_hyperedge_index(hyperedge_index)
         weights = self.lin.weight.chunk(4, dim=1)
-        # Four maps in place of one spare the copy that joins their inputs.
+        # Four maps instead of one avoid the copy that concatenates their inputs.
         out = linear(x, weights[0], self.lin.bias)
+        sets = index.hyperedge, index.num_hyperedges
         u = self._within(
-            self.hyperedge_blocks, self.hyperedge_rank, x, hyperedge, incidence_rank
+            self.hyperedge_blocks, self.hyperedge_rank, x, incidence_rank, *sets
         )
         out = out + linear(u, weights[1]) + linear(x_0, weights[3])
-        if drawn_mask is None:
-            w = self._within(self.node_blocks, self.node_rank, x, node, incidence_rank)
+        if index.drawn_mask is None:
+            sets = index.node, index.num_nodes
+            w = self._within(self.node_blocks, self.node_rank, x, incidence_rank, *sets)
             return out + linear(w, weights[2])
-        drawn = drawn_mask.nonzero().view(-1)
+        drawn = index.drawn_mask.nonzero().view(-1)
         w = self._within(
             self.node_blocks,
             self.node_rank,
             x.index_select(0, drawn),
-            node.index_select(0, drawn),
             None if incidence_rank is None else incidence_rank.index_select(0, drawn),
+            index.node.index_select(0, drawn),
+            index.num_nodes,
         )
         return out.index_add(0, drawn, linear(w, weights[2]))
 
@@ -158,15 +158,15 @@ class CoNHDConv(torch.nn.Module):
         blocks: ModuleList,
         lin_rank: Linear | None,
         x: Tensor,
-        index: Tensor,
         rank: Tensor | None,
+        index: Tensor,
+        num_sets: int,
     ) -> Tensor:
         if lin_rank is not None and rank is not None:
             x = x + lin_rank(rank.to(x.dtype))
-        size = int(index.max()) + 1 if index.numel() > 0 else 0
-        index, size = nonempty_sets(index, size)
+        index, num_sets = nonempty_sets(index, num_sets)
         for block in blocks:
-            x = block(x, index, size)
+            x = block(x, index, num_sets)
         return dropout(x, self.dropout, self.training)
 
     def __repr__(self) -> str:

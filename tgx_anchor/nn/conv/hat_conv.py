@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import incidence_dot, sum_to_hyperedge, sum_to_node
 
 
 class HATConv(torch.nn.Module):
@@ -75,27 +76,21 @@ class HATConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
             hyperedge_attr (torch.Tensor, optional): The states
-                :math:`\mathbf{e}_e` of hyperedges; zeros if :obj:`None`.
+                :math:`\mathbf{e}_e` of hyperedges, zeros if :obj:`None`.
                 (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
-            num_out_nodes (int, optional): If given, only the first so many nodes are
-                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -104,27 +99,25 @@ class HATConv(torch.nn.Module):
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
             - **hyperedge_attr:** :math:`(M, F_E)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        drawn = members.select(drawn_mask, num_out_nodes)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
         x = self.lin(x)
         if hyperedge_attr is None:
-            # Of a state of zeros, the bias is left.
-            query = self.query_hyperedge.bias.expand(num_hyperedges, -1)
+            # The map of a state of zeros is its bias.
+            query = self.query_hyperedge.bias.expand(index.num_hyperedges, -1)
         else:
             query = self.query_hyperedge(hyperedge_attr)
-        score = self._score(members.dot(self.key_node(x), query))
-        alpha = softmax(score, members.hyperedge, num_nodes=num_hyperedges)
-        hyperedge = members.to_hyperedge(self.value_node(x), alpha).relu()
+        score = self._score(incidence_dot(self.key_node(x), query, index))
+        alpha = softmax(score, index.hyperedge, num_nodes=index.num_hyperedges)
+        hyperedge = sum_to_hyperedge(self.value_node(x), index, alpha).relu()
 
+        received = index.received
         key = self.key_hyperedge(hyperedge)
-        query = self.query_node(x[: drawn.num_nodes])
-        score = self._score(drawn.dot(query, key))
-        gamma = softmax(score, drawn.node, num_nodes=drawn.num_nodes)
-        node = drawn.to_node(self.value_hyperedge(hyperedge), gamma).relu()
+        query = self.query_node(x[: received.num_nodes])
+        score = self._score(incidence_dot(query, key, received))
+        gamma = softmax(score, received.node, num_nodes=received.num_nodes)
+        node = sum_to_node(self.value_hyperedge(hyperedge), received, gamma).relu()
         return node, hyperedge
 
     def _score(self, product: Tensor) -> Tensor:

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import softmax
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import divisor, sum_to_hyperedge, sum_to_node
 
 
 class HCHAConv(torch.nn.Module):
@@ -65,30 +66,21 @@ class HCHAConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
             hyperedge_attr (torch.Tensor, optional): The states
-                :math:`\mathbf{e}_e` of hyperedges; zeros if :obj:`None`.
+                :math:`\mathbf{e}_e` of hyperedges, zeros if :obj:`None`.
                 (default: :obj:`None`)
-            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
-                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
-            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
-                likewise. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -97,33 +89,29 @@ class HCHAConv(torch.nn.Module):
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
             - **hyperedge_attr:** :math:`(M, F)`
-            - **node_degree:** :math:`(N)`
-            - **hyperedge_size:** :math:`(M)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        drawn = members.select(drawn_mask)
-        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
-        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        norm = degree.rsqrt().unsqueeze(-1)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        norm = divisor(index.node_degree, x.dtype).rsqrt()
 
-        # The vectors meet the projection first, which saves projecting every node.
-        score = (x @ self._attend(self.att_node))[members.node]
+        # Projecting the attention vectors is cheaper than projecting every node.
+        score = (x @ self._attend(self.att_node))[index.node]
         if hyperedge_attr is not None:
             other = hyperedge_attr @ self._attend(self.att_hyperedge)
-            score = score + other[members.hyperedge]
+            score = score + other[index.hyperedge]
         score = score.relu()
-        alpha = softmax(score, members.node, num_nodes=x.size(0))
+        alpha = softmax(score, index.node, num_nodes=index.num_nodes)
         value = (norm * x) @ self.weight.transpose(1, 2) / self.heads
-        hyperedge = x.new_zeros(num_hyperedges, self.out_channels)
+        hyperedge = value.new_zeros(index.num_hyperedges, self.out_channels)
         for message, weight in zip(value, alpha.t(), strict=True):
-            hyperedge = hyperedge + members.to_hyperedge(message, weight)
-        if drawn_mask is not None:
-            alpha = softmax(score[drawn_mask], drawn.node, num_nodes=x.size(0))
-        message = hyperedge / size.unsqueeze(-1)
-        return norm * drawn.to_node(message, alpha.mean(-1)), hyperedge
+            hyperedge = hyperedge + sum_to_hyperedge(message, index, weight)
+        received = index.received
+        if received is not index:
+            score = received.take(score)
+            alpha = softmax(score, received.node, num_nodes=received.num_nodes)
+        message = hyperedge / divisor(index.hyperedge_size, x.dtype)
+        node = sum_to_node(message, received, alpha.mean(-1))
+        return norm[: received.num_nodes] * node, hyperedge
 
     def _attend(self, att: Tensor) -> Tensor:
         return (att.transpose(0, 1) @ self.projection).squeeze(1).t()

@@ -3,7 +3,13 @@
 import torch
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import (
+    divisor,
+    rescale_received,
+    sum_to_hyperedge,
+    sum_to_node,
+)
 
 
 class HGNNConv(torch.nn.Module):
@@ -24,9 +30,9 @@ class HGNNConv(torch.nn.Module):
     Args:
         in_channels (int): The number of features of a node.
         out_channels (int): The width of the output.
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
-            incidences is multiplied by how many more there are, so that sums are as
-            large in a mini-batch as in the whole. (default: :obj:`False`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. (default: :obj:`False`)
     """
 
     def __init__(
@@ -45,29 +51,17 @@ class HGNNConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
-            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
-                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
-            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
-                likewise. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
-            num_out_nodes (int, optional): If given, only the first so many nodes are
-                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -75,22 +69,16 @@ class HGNNConv(torch.nn.Module):
         Shapes:
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
-            - **node_degree:** :math:`(N)`
-            - **hyperedge_size:** :math:`(M)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
-        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        norm = degree.rsqrt().unsqueeze(-1)
-        hyperedge = members.to_hyperedge(norm * self.lin(x))
-        message = hyperedge / size.unsqueeze(-1)
-        received = members.select(drawn_mask, num_out_nodes)
-        node = norm[: received.num_nodes] * received.to_node(message)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        norm = divisor(index.node_degree, x.dtype).rsqrt()
+        hyperedge = sum_to_hyperedge(norm * self.lin(x), index)
+        message = hyperedge / divisor(index.hyperedge_size, x.dtype)
+        received = index.received
+        node = norm[: received.num_nodes] * sum_to_node(message, received)
         if self.rescale:
-            node = received.rescale(node, degree[: received.num_nodes])
+            node = rescale_received(node, received)
         return node.relu(), hyperedge
 
     def __repr__(self) -> str:

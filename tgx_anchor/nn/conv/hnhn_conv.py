@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import (
+    divisor,
+    rescale_received,
+    sum_to_hyperedge,
+    sum_to_node,
+)
 
 
 class HNHNConv(torch.nn.Module):
@@ -36,9 +43,9 @@ class HNHNConv(torch.nn.Module):
     Args:
         in_channels (int): The number of features of a node.
         out_channels (int): The width of the output.
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
-            incidences is multiplied by how many more there are, so that sums are as
-            large in a mini-batch as in the whole. (default: :obj:`False`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. (default: :obj:`False`)
         node_exponent (float, optional): The exponent :math:`a` of degrees: members of
             many hyperedges count more if it is positive. (default: :obj:`0.0`)
         hyperedge_exponent (float, optional): The exponent :math:`b` of sizes: large
@@ -78,29 +85,17 @@ class HNHNConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_out_nodes: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
-            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
-                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
-            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
-                likewise. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
-            num_out_nodes (int, optional): If given, only the first so many nodes are
-                returned, and none but they may receive. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -108,22 +103,20 @@ class HNHNConv(torch.nn.Module):
         Shapes:
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
-            - **node_degree:** :math:`(N)`
-            - **hyperedge_size:** :math:`(M)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
-        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        mean = _mean(members.to_hyperedge, x, degree, self.node_exponent, size)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        degree = divisor(index.node_degree, x.dtype)
+        size = divisor(index.hyperedge_size, x.dtype)
+        add_up = partial(sum_to_hyperedge, index=index)
+        mean = _mean(add_up, x, degree, self.node_exponent, size)
         hyperedge = self.lin_hyperedge(mean).relu()
-        received = members.select(drawn_mask, num_out_nodes)
+        received = index.received
         degree = degree[: received.num_nodes]
-        mean = _mean(received.to_node, hyperedge, size, self.hyperedge_exponent, degree)
+        add_up = partial(sum_to_node, index=received)
+        mean = _mean(add_up, hyperedge, size, self.hyperedge_exponent, degree)
         if self.rescale:
-            mean = received.rescale(mean, degree)
+            mean = rescale_received(mean, received)
         return self.lin_node(mean).relu(), hyperedge
 
     def __repr__(self) -> str:
@@ -137,11 +130,11 @@ def _mean(
     exponent: float,
     number: Tensor,
 ) -> Tensor:
-    # The mean of 'number' values, of which those are added up that are here, weighted
-    # by a power of their counts.
+    # The mean of 'number' values, weighted by a power of their counts, of which the
+    # drawn ones are added up.
     if exponent == 0:
-        return add_up(value) / number.unsqueeze(-1)
-    weight = count.pow(exponent).unsqueeze(-1)
-    here = add_up(torch.ones_like(weight))
-    share = torch.where(here > 0, add_up(weight) / here.clamp(min=1), 1)
-    return add_up(value * weight) / (number.unsqueeze(-1) * share)
+        return add_up(value) / number
+    weight = count.pow(exponent)
+    drawn = add_up(torch.ones_like(weight))
+    share = torch.where(drawn > 0, add_up(weight) / drawn.clamp(min=1), 1)
+    return add_up(value * weight) / (number * share)

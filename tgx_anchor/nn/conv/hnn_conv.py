@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import divisor, sum_to_hyperedge, sum_to_node
 
 
 class HNNConv(torch.nn.Module):
@@ -63,30 +64,21 @@ class HNNConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
             hyperedge_attr (torch.Tensor, optional): The states
-                :math:`\mathbf{y}_e` of hyperedges; zeros if :obj:`None`.
+                :math:`\mathbf{y}_e` of hyperedges, zeros if :obj:`None`.
                 (default: :obj:`None`)
-            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
-                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
-            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
-                likewise. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
 
         Returns:
             The representations of nodes and hyperedges.
@@ -95,31 +87,27 @@ class HNNConv(torch.nn.Module):
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
             - **hyperedge_attr:** :math:`(M, F)`
-            - **node_degree:** :math:`(N)`
-            - **hyperedge_size:** :math:`(M)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        drawn = members.select(drawn_mask)
-        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
-        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        degree, size = degree.unsqueeze(-1), size.unsqueeze(-1)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        received = index.received
+        degree = divisor(index.node_degree, x.dtype)
+        size = divisor(index.hyperedge_size, x.dtype)
         y = hyperedge_attr
         if y is None:
-            y = x.new_zeros(num_hyperedges, self.in_channels)
+            y = x.new_zeros(index.num_hyperedges, self.in_channels)
 
-        total = members.to_hyperedge(1 / degree)
-        a = _sum_affine(self.psi_1, members, x / degree, y, total) / size
-        a = members.to_hyperedge(drawn.to_node(a / size.square()) / degree)
-        node = self.lin_node(drawn.to_node(a + y) / degree).relu()
+        total = sum_to_hyperedge(1 / degree, index)
+        a = _sum_affine(self.psi_1, index, x / degree, y, total) / size
+        a = sum_to_node(a / size.square(), received) / degree
+        a = sum_to_hyperedge(a, index)
+        node = self.lin_node(sum_to_node(a + y, received) / degree).relu()
 
-        total = members.to_hyperedge(torch.ones_like(degree))
-        b = _sum_affine(self.psi_2, members, node, y, total) / size
-        t = drawn.to_node(y / size) / degree
-        t = drawn.to_node(members.to_hyperedge(t / degree.square()) / size)
-        hyperedge = self.lin_hyperedge(members.to_hyperedge(t) / size + b).relu()
+        total = sum_to_hyperedge(torch.ones_like(degree), index)
+        b = _sum_affine(self.psi_2, index, node, y, total) / size
+        t = sum_to_node(y / size, received) / degree
+        t = sum_to_node(sum_to_hyperedge(t / degree.square(), index) / size, received)
+        hyperedge = self.lin_hyperedge(sum_to_hyperedge(t, index) / size + b).relu()
         return node, hyperedge
 
     def __repr__(self) -> str:
@@ -127,11 +115,11 @@ class HNNConv(torch.nn.Module):
 
 
 def _sum_affine(
-    psi: torch.nn.Linear, members: Aggregate, x: Tensor, y: Tensor, total: Tensor
+    psi: torch.nn.Linear, index: HyperedgeIndex, x: Tensor, y: Tensor, total: Tensor
 ) -> Tensor:
     # The weighted sum of psi(x_v || y_e) over the members of each hyperedge, from the
-    # weighted x_v and the sum of the weights: affine maps let sums pass, so that
-    # nothing is computed per incidence.
+    # weighted x_v and the sum of the weights. As psi is affine, it is applied to sums
+    # and nothing is computed per incidence.
     left, right = psi.weight.split([x.size(-1), y.size(-1)], dim=1)
     own = torch.nn.functional.linear(y, right, psi.bias)
-    return members.to_hyperedge(torch.nn.functional.linear(x, left)) + total * own
+    return sum_to_hyperedge(torch.nn.functional.linear(x, left), index) + total * own

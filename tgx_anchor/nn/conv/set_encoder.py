@@ -43,7 +43,7 @@ class SetEncoder(torch.nn.Module):
             (default: :obj:`2`)
         num_layers (int, optional): The number of maps after the attention to queries.
             (default: :obj:`1`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SetEncoder(torch.nn.Module):
         num_inducing: int = 4,
         num_isabs: int = 2,
         num_layers: int = 1,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if num_isabs < 0:

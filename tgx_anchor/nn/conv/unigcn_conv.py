@@ -3,7 +3,13 @@
 import torch
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.nn.conv.aggregate import (
+    divisor,
+    rescale_received,
+    sum_to_hyperedge,
+    sum_to_node,
+)
 
 
 class UniGCNConv(torch.nn.Module):
@@ -36,9 +42,9 @@ class UniGCNConv(torch.nn.Module):
             :math:`\mathbf{x}^{(0)}` in UniGCNII. (default: :obj:`0.1`)
         beta (float, optional): The share :math:`\beta` of the weights in UniGCNII;
             plain UniGCN if :obj:`None`. (default: :obj:`0.5`)
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive from drawn
-            incidences is multiplied by how many more there are, so that sums are as
-            large in a mini-batch as in the whole. (default: :obj:`False`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. (default: :obj:`False`)
     """
 
     def __init__(
@@ -69,30 +75,18 @@ class UniGCNConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_out_nodes: int | None = None,
         x_0: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
-            node_degree (torch.Tensor, optional): The degrees of nodes in the whole
-                hypergraph; counted here if :obj:`None`. (default: :obj:`None`)
-            hyperedge_size (torch.Tensor, optional): The sizes of hyperedges,
-                likewise. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
-            num_out_nodes (int, optional): If given, only the first so many nodes are
-                returned, and none but they may receive. (default: :obj:`None`)
             x_0 (torch.Tensor, optional): The features :math:`\mathbf{x}^{(0)}` of
                 UniGCNII; :obj:`x` if :obj:`None`. (default: :obj:`None`)
 
@@ -102,28 +96,23 @@ class UniGCNConv(torch.nn.Module):
         Shapes:
             - **x, x_0:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
-            - **node_degree:** :math:`(N)`
-            - **hyperedge_size:** :math:`(M)`
-            - **drawn_mask:** :math:`(P)`
             - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        degree = count_degree(members.node, x.size(0), x.dtype, node_degree)
-        size = count_degree(members.hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        degree, size = degree.unsqueeze(-1), size.unsqueeze(-1)
-        # No mean of degrees is below one, but that of no members.
-        mean_degree = (members.to_hyperedge(degree) / size).clamp(min=1)
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        degree = divisor(index.node_degree, x.dtype)
+        size = divisor(index.hyperedge_size, x.dtype)
+        # The mean degree of members is at least one, unless there are none.
+        mean_degree = (sum_to_hyperedge(degree, index) / size).clamp(min=1)
 
         if self.beta is None:
             x = self.lin(x)
-        hyperedge = members.to_hyperedge(x) / size
+        hyperedge = sum_to_hyperedge(x, index) / size
         message = hyperedge * mean_degree.rsqrt()
-        received = members.select(drawn_mask, num_out_nodes)
+        received = index.received
         num_nodes = received.num_nodes
-        node = received.to_node(message) * degree[:num_nodes].rsqrt()
+        node = sum_to_node(message, received) * degree[:num_nodes].rsqrt()
         if self.rescale:
-            node = received.rescale(node, degree[:num_nodes].squeeze(-1))
+            node = rescale_received(node, received)
         if self.beta is not None:
             x_0 = x if x_0 is None else x_0
             node = torch.lerp(node, x_0[:num_nodes], self.alpha)

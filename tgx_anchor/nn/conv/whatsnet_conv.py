@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from tgx_anchor.nn.conv.aggregate import count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv.set_encoder import SetEncoder
 
 
@@ -45,7 +45,7 @@ class WHATsNetConv(torch.nn.Module):
             in each direction. (default: :obj:`2`)
         num_layers (int, optional): The number of maps after the attention of
             :math:`\mathrm{MAB}`. (default: :obj:`1`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class WHATsNetConv(torch.nn.Module):
         num_inducing: int = 4,
         num_isabs: int = 2,
         num_layers: int = 1,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.in_channels = in_channels
@@ -90,29 +90,24 @@ class WHATsNetConv(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
         hyperedge_attr: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_out_nodes: int | None = None,
         incidence_rank: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The states of nodes.
-            hyperedge_index (torch.Tensor): The incidences.
-            num_hyperedges (int, optional): The number of hyperedges :math:`M`; the
-                largest one that occurs, plus one, if :obj:`None`.
+            hyperedge_index (torch.Tensor or HyperedgeIndex): The incidences.
+            num_hyperedges (int, optional): The number of hyperedges :math:`M` of a
+                tensor; the largest hyperedge plus one if :obj:`None`.
                 (default: :obj:`None`)
             hyperedge_attr (torch.Tensor, optional): The states of hyperedges, zeros
                 if :obj:`None`. (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from, all if :obj:`None`. (default: :obj:`None`)
-            num_out_nodes (int, optional): If given, only the first so many nodes are
-                returned, and none but they may receive. (default: :obj:`None`)
             incidence_rank (torch.Tensor, optional): The ranks of nodes in their
-                hyperedges, unless they are left out. (default: :obj:`None`)
+                hyperedges; required unless :obj:`rank_channels` is :obj:`0`.
+                (default: :obj:`None`)
 
         Returns:
             The new states of nodes and of hyperedges.
@@ -121,37 +116,38 @@ class WHATsNetConv(torch.nn.Module):
             - **x:** :math:`(N, F)`
             - **hyperedge_index:** :math:`(2, P)`
             - **hyperedge_attr:** :math:`(M, F_E)`
-            - **drawn_mask:** :math:`(P)`
             - **incidence_rank:** :math:`(P, R)`
-            - **output:** :math:`(N, \mathrm{out})`, :math:`(M, \mathrm{out})`
+            - **output:** :math:`(N, F')` and :math:`(M, F')`
         """
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
         if self.to_node.lin_rank is None:
             incidence_rank = None
         elif incidence_rank is None:
             raise ValueError(
-                "'incidence_rank' must be given, 'AddWithinOrderRank' adds it "
-                '(got None)'
+                "'incidence_rank' is missing: add it with 'AddWithinOrderRank', or "
+                "set 'rank_channels' to 0"
             )
-        node, hyperedge = hyperedge_index
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
+        size = index.num_hyperedges
         if hyperedge_attr is None and self.hyperedge_channels is not None:
-            hyperedge_attr = x.new_zeros(num_hyperedges, self.hyperedge_channels)
-        out = self.to_hyperedge(
-            x.index_select(0, node),
-            hyperedge,
-            num_hyperedges,
+            hyperedge_attr = x.new_zeros(size, self.hyperedge_channels)
+        hyperedge = self.to_hyperedge(
+            x.index_select(0, index.node),
+            index.hyperedge,
+            size,
             hyperedge_attr,
             incidence_rank,
         )
-        if drawn_mask is not None:
-            node, hyperedge = hyperedge_index[:, drawn_mask]
-            if incidence_rank is not None:
-                incidence_rank = incidence_rank[drawn_mask]
-        x = x if num_out_nodes is None else x[:num_out_nodes]
-        x = self.to_node(
-            out.index_select(0, hyperedge), node, x.size(0), x, incidence_rank
+        received = index.received
+        if received is not index and incidence_rank is not None:
+            incidence_rank = received.take(incidence_rank)
+        node = self.to_node(
+            hyperedge.index_select(0, received.hyperedge),
+            received.node,
+            received.num_nodes,
+            x[: received.num_nodes],
+            incidence_rank,
         )
-        return x, out
+        return node, hyperedge
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'

@@ -1,4 +1,4 @@
-r"""Encoders, and the two networks that AnchorRadar learns."""
+r"""Encoders, and the two networks of AnchorRadar."""
 
 from tgx_anchor.nn.models.all_set_transformer import (
     AllSetTransformer as AllSetTransformer,

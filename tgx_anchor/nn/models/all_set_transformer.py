@@ -18,7 +18,7 @@ class AllSetTransformer(HypergraphSetTransformer):
         num_layers (int): The number of layers.
         out_channels (int, optional): The width of the output; :obj:`128` in the
             paper. That between two layers if :obj:`None`. (default: :obj:`None`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
         attention_channels (int, optional): The width of attention, in all layers.
             (default: :obj:`128`)
         heads (int, optional): The number of heads. (default: :obj:`4`)
@@ -32,7 +32,7 @@ class AllSetTransformer(HypergraphSetTransformer):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         attention_channels: int = 128,
         heads: int = 4,
     ) -> None:

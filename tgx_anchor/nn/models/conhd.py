@@ -1,11 +1,11 @@
 """CoNHD."""
 
+import torch
 from torch import Tensor
 from torch.nn import Linear
 from torch.nn.functional import dropout
 
-from tgx_anchor.nn.conv._trim import trim_incidences
-from tgx_anchor.nn.conv.aggregate import count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -19,30 +19,30 @@ class CoNHD(HypergraphEncoder):
         \mathbf{h}^{(0)}_{v;e} = \mathrm{dropout} \left( \mathrm{ReLU} \left(
         \mathbf{W} \mathbf{x}_v + \mathbf{b} \right) \right)
 
-    and go through one layer :class:`~tgx_anchor.nn.conv.CoNHDConv` again and again:
-    the number of parameters does not depend on the number of layers.
+    and pass through the same layer :class:`~tgx_anchor.nn.conv.CoNHDConv` several
+    times: the number of parameters does not depend on the number of layers.
 
     .. note::
         The published code holds two copies of :math:`\mathbf{h}`, one for hyperedges
-        and one for nodes, which differ in their masks of dropout before the first
-        layer; here there is one. In its mini-batches nodes draw anew for each layer,
-        and none but those of the targets draw, not even in testing, which makes no
-        difference with one or two layers, as published; here every node draws once
-        that more layers would reach, and testing is one pass over the whole.
+        and one for nodes, with different dropout masks before the first layer; here
+        there is one. In its mini-batches, nodes draw anew for each layer, and only
+        members of targets draw, also in testing, which makes no difference with one or
+        two layers, as published. Here every node that a layer reaches draws once, and
+        testing is one pass over the whole hypergraph.
 
     Args:
         in_channels (int): The number of features of a node; :obj:`44` in the paper.
         hidden_channels (int, optional): The width of representations.
             (default: :obj:`128`)
         num_layers (int, optional): The number of layers. (default: :obj:`1`)
-        out_channels (int, optional): The width of the output, which has to be that of
+        out_channels (int, optional): The width of the output, which must be that of
             representations. (default: :obj:`None`)
         dropout (float, optional): The probability of dropout in layers.
-            (default: :obj:`0.7`)
+            (default: :obj:`0.0`)
         input_dropout (float, optional): The probability of dropout before the first
-            layer; :obj:`0.0` for e-mails in the paper. (default: :obj:`0.7`)
-        operator (str, optional): Whether members of a set hear their mean
-            (:obj:`"unb"`, CoNHD-U), or attend to each other (:obj:`"isab"`, CoNHD-I).
+            layer; :obj:`0.0` for e-mails in the paper. (default: :obj:`0.0`)
+        operator (str, optional): Whether members of a set receive their mean
+            (:obj:`"unb"`, CoNHD-U) or attend to each other (:obj:`"isab"`, CoNHD-I).
             (default: :obj:`"unb"`)
         use_rank (bool, optional): If set to :obj:`False`, will leave out the ranks of
             nodes in their hyperedges. (default: :obj:`True`)
@@ -60,8 +60,8 @@ class CoNHD(HypergraphEncoder):
         hidden_channels: int = 128,
         num_layers: int = 1,
         out_channels: int | None = None,
-        dropout: float = 0.7,
-        input_dropout: float = 0.7,
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
         operator: Operator = 'unb',
         use_rank: bool = True,
         num_blocks: int = 2,
@@ -73,7 +73,7 @@ class CoNHD(HypergraphEncoder):
         )
         if self.out_channels != hidden_channels:
             raise ValueError(
-                f"'out_channels' must be that of representations, {hidden_channels} "
+                f"'out_channels' must be 'hidden_channels', {hidden_channels} "
                 f'(got {out_channels})'
             )
         if not 0 <= input_dropout < 1:
@@ -101,56 +101,49 @@ class CoNHD(HypergraphEncoder):
 
     @property
     def num_hops(self) -> int:
-        r"""As in :class:`HypergraphEncoder`; a layer goes half a hop, from an incidence
-        to those of its hyperedge and of its node.
+        r"""The number of hops, see :class:`HypergraphEncoder`; half a hop per layer,
+        from an incidence to those of its hyperedge and of its node.
         """
         return (self.num_layers + 1) // 2
 
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
-        drawn_mask: Tensor | None = None,
+        hyperedge_index: Tensor | HyperedgeIndex,
+        num_hyperedges: int | None = None,
         incidence_rank: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> Tensor:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says. The ranks of
-        nodes are needed unless they are left out. Incidences that are not drawn get
-        nothing from their nodes, but those of the first :obj:`num_targets` hyperedges
-        count as drawn; only these are returned.
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`.
+        Returns representations of incidences, :math:`(P, \mathrm{out})`.
+
+        Incidences that are not drawn receive nothing from their nodes, except that
+        those of the targets always count as drawn; only targets are returned if
+        :obj:`num_targets` is given. The ranks of nodes, :math:`(P, 4)`, are required
+        unless :obj:`use_rank` is :obj:`False`.
         """
-        conv = self.convs[0]
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        conv, num_targets = self.convs[0], index.num_targets
         if num_targets is None:
-            out = x_0 = self._start(x, hyperedge_index[0])
+            out = x_0 = self._start(x, index.node)
             for _ in range(self.num_layers):
-                out = conv(out, x_0, hyperedge_index, drawn_mask, incidence_rank)
+                out = conv(out, x_0, index, incidence_rank)
             return out
-        if drawn_mask is not None:
-            # As in the reference, nodes see all their incidences with targets.
-            drawn_mask = drawn_mask | (hyperedge_index[1] < num_targets)
-        layers = trim_incidences(
-            hyperedge_index,
-            x.size(0),
-            count_hyperedges(hyperedge_index),
-            num_targets,
-            self.num_layers,
-            drawn_mask,
-        )
+        layers = _trim_incidences(index, num_targets, self.num_layers)
         rows = layers[0][0].nonzero().view(-1)
-        out = x_0 = self._start(x, hyperedge_index[0, rows])
+        out = x_0 = self._start(x, index.node[rows])
         for kept, seen in layers:
-            # Layers need less and less of what the first one needs.
+            # Each layer needs fewer incidences than the one before.
             left = kept[rows].nonzero().view(-1)
-            rows = rows[left]
-            x_0 = x_0[left]
-            out = conv(
-                out[left],
-                x_0,
-                hyperedge_index[:, rows],
-                seen[rows],
-                None if incidence_rank is None else incidence_rank[rows],
+            rows, x_0 = rows[left], x_0[left]
+            part = HyperedgeIndex(
+                torch.stack([index.node[rows], index.hyperedge[rows]]),
+                index.num_nodes,
+                index.num_hyperedges,
+                drawn_mask=seen[rows],
             )
-        return out[hyperedge_index[1, rows] < num_targets]
+            rank = None if incidence_rank is None else incidence_rank[rows]
+            out = conv(out[left], x_0, part, rank)
+        return out[index.hyperedge[rows] < num_targets]
 
     def _start(self, x: Tensor, node: Tensor) -> Tensor:
         x_0 = self.lin(x).relu().index_select(0, node)
@@ -161,3 +154,29 @@ class CoNHD(HypergraphEncoder):
             f'{self.__class__.__name__}({self.in_channels}, {self.out_channels}, '
             f'num_layers={self.num_layers}, operator={self.operator!r})'
         )
+
+
+def _trim_incidences(
+    index: HyperedgeIndex, num_targets: int, num_layers: int
+) -> list[tuple[Tensor, Tensor]]:
+    # For each layer the incidences it needs to represent the targets, and those of
+    # them that it takes to others of the same node.
+    node, hyperedge = index.node, index.hyperedge
+    kept = hyperedge < num_targets
+    drawn = torch.ones_like(kept)
+    if index.drawn_mask is not None:
+        # As in the reference, nodes see all their incidences with targets.
+        drawn = index.drawn_mask | kept
+    layers = []
+    for _ in range(num_layers):
+        seen = drawn & _touched(node, kept, index.num_nodes)
+        kept = _touched(hyperedge, kept, index.num_hyperedges) | seen
+        layers.append((kept, seen))
+    return layers[::-1]
+
+
+def _touched(index: Tensor, rows: Tensor, size: int) -> Tensor:
+    # The incidences that share their node, or hyperedge, with one of the rows.
+    out = torch.zeros(size, dtype=torch.bool, device=index.device)
+    out[index[rows]] = True
+    return out[index]

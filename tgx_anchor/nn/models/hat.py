@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv import HATConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -14,9 +15,9 @@ class HAT(HypergraphEncoder):
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HATConv`.
 
-    Hyperedges begin with states of zeros, so that all of them have the same query in
-    the first layer, and the weights that would make it of their states have no effect.
-    The public implementation drops out in evaluation, too; this one does not.
+    The first states of hyperedges are zeros, so that all hyperedges have the same query
+    in the first layer, and the weights of this query have no effect. The public
+    implementation also applies dropout in evaluation; this one does not.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -25,7 +26,7 @@ class HAT(HypergraphEncoder):
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
-            returns; the first layer has none. (default: :obj:`0.7`)
+            returns; the first layer has none. (default: :obj:`0.0`)
         query_channels (int, optional): The width of keys and queries.
             (default: :obj:`64`)
         hyperedge_channels (int, optional): The width of the first states of
@@ -38,7 +39,7 @@ class HAT(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         query_channels: int = 64,
         hyperedge_channels: int = 128,
     ) -> None:
@@ -62,24 +63,14 @@ class HAT(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        layers = self._layers(
-            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
-        )
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
         state = x.new_empty(0)
-        for i, (conv, scope) in enumerate(layers):
-            x, state = conv(
-                scope.nodes(x),
-                scope.hyperedge_index,
-                scope.num_hyperedges,
-                hyperedge_attr=scope.hyperedges(state) if i > 0 else None,
-                drawn_mask=scope.drawn_mask,
-                num_out_nodes=scope.num_out_nodes,
-            )
+        for i, (conv, part) in enumerate(self._layers(index)):
+            given = state[: part.num_hyperedges] if i > 0 else None
+            x, state = conv(x[: part.num_nodes], part, hyperedge_attr=given)
             x = self._drop(x, i)
-        return x, state[:num_targets]
+        return x, state[: index.num_targets]

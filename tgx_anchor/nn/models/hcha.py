@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv import HCHAConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -15,8 +16,8 @@ class HCHA(HypergraphEncoder):
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
     :class:`~tgx_anchor.nn.conv.HCHAConv`, with ReLU on the nodes between them.
 
-    Hyperedges begin with states of zeros, so that the attention of the first layer is
-    uniform: with one layer, more than half of the parameters have no effect.
+    The first states of hyperedges are zeros, so that the attention of the first layer
+    is uniform: with one layer, more than half of the parameters have no effect.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -25,7 +26,7 @@ class HCHA(HypergraphEncoder):
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes and hyperedges
-            that a layer gets; the first layer has none. (default: :obj:`0.7`)
+            that a layer gets; the first layer has none. (default: :obj:`0.0`)
         heads (int, optional): The number of heads in all layers but the last, which
             has one. (default: :obj:`4`)
     """
@@ -36,7 +37,7 @@ class HCHA(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         heads: int = 4,
     ) -> None:
         super().__init__(
@@ -51,32 +52,22 @@ class HCHA(HypergraphEncoder):
 
     @property
     def num_hops(self) -> int:
-        r"""As in :class:`HypergraphEncoder`; one more step than layers, for the
-        attention of a node takes all of its hyperedges.
+        r"""The number of hops, see :class:`HypergraphEncoder`; one more than layers, as
+        the attention of a node runs over all of its hyperedges.
         """
         return self.num_layers + 1
 
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
         state: Tensor | None = None
         for i, conv in enumerate(self.convs):
-            x, hyperedge = conv(
-                x,
-                hyperedge_index,
-                num_hyperedges,
-                hyperedge_attr=state,
-                node_degree=node_degree,
-                hyperedge_size=hyperedge_size,
-                drawn_mask=drawn_mask,
-            )
+            x, hyperedge = conv(x, index, hyperedge_attr=state)
             if i < self.num_layers - 1:
                 x, state = self._drop(x.relu(), i + 1), self._drop(hyperedge, i + 1)
         return x, hyperedge

@@ -5,6 +5,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex
 from tgx_anchor.nn.conv import HGNNConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -14,10 +15,10 @@ class HGNN(HypergraphEncoder):
     <https://arxiv.org/abs/1809.09401>`_ paper, in the form in which it is a baseline of
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
     <https://arxiv.org/abs/2306.03032>`_ paper: layers
-    :class:`~tgx_anchor.nn.conv.HGNNConv`, and an affine map of what the last one
-    returns for hyperedges.
+    :class:`~tgx_anchor.nn.conv.HGNNConv`, and an affine map of the hyperedges that the
+    last one returns.
 
-    The public implementation drops out in evaluation, too; this one does not.
+    The public implementation also applies dropout in evaluation; this one does not.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -26,11 +27,11 @@ class HGNN(HypergraphEncoder):
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
-            returns; the first layer has none. (default: :obj:`0.7`)
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive in a
-            mini-batch is multiplied by their degree over the number of incidences that
-            they drew. The published models leave sums smaller than they are in the
-            whole, in which they are tested. (default: :obj:`False`)
+            returns; the first layer has none. (default: :obj:`0.0`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. The published models do not, so that their sums are smaller in
+            training than in testing. (default: :obj:`False`)
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class HGNN(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         rescale: bool = False,
     ) -> None:
         super().__init__(
@@ -53,21 +54,9 @@ class HGNN(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        x, hyperedge = self._propagate(
-            x,
-            hyperedge_index,
-            num_hyperedges,
-            node_degree,
-            hyperedge_size,
-            drawn_mask,
-            num_targets,
-        )
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        x, hyperedge = self._propagate(x, hyperedge_index, num_hyperedges)
         return x, self.lin(hyperedge)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex
 from tgx_anchor.nn.conv import HNHNConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -22,11 +23,11 @@ class HNHN(HypergraphEncoder):
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
-            returns; the first layer has none. (default: :obj:`0.7`)
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive in a
-            mini-batch is multiplied by their degree over the number of incidences that
-            they drew. The published models leave sums smaller than they are in the
-            whole, in which they are tested. (default: :obj:`False`)
+            returns; the first layer has none. (default: :obj:`0.0`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. The published models do not, so that their sums are smaller in
+            training than in testing. (default: :obj:`False`)
         node_exponent (float, optional): The exponent of the degrees of nodes, by which
             hyperedges weigh their members. (default: :obj:`0.0`)
         hyperedge_exponent (float, optional): The exponent of the sizes of hyperedges,
@@ -39,7 +40,7 @@ class HNHN(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         rescale: bool = False,
         node_exponent: float = 0.0,
         hyperedge_exponent: float = 0.0,
@@ -57,20 +58,8 @@ class HNHN(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        return self._propagate(
-            x,
-            hyperedge_index,
-            num_hyperedges,
-            node_degree,
-            hyperedge_size,
-            drawn_mask,
-            num_targets,
-        )
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        return self._propagate(x, hyperedge_index, num_hyperedges)

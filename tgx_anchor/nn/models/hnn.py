@@ -4,8 +4,9 @@ from itertools import pairwise
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv import HNNConv
-from tgx_anchor.nn.conv.aggregate import Aggregate, count_degree, count_hyperedges
+from tgx_anchor.nn.conv.aggregate import divisor, sum_to_hyperedge
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
@@ -14,7 +15,7 @@ class HNN(HypergraphEncoder):
     Hyperedge-Dependent Node Embeddings" <https://arxiv.org/abs/2212.14077>`_ paper, in
     the form in which it is a baseline of the `"Classification of Edge-dependent Labels
     of Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: layers
-    :class:`~tgx_anchor.nn.conv.HNNConv`. Hyperedges begin with
+    :class:`~tgx_anchor.nn.conv.HNNConv`. The first states of hyperedges are
 
     .. math::
         \mathbf{y}_e = \sum_{v \in e} \frac{1}{d_v} \, \mathbf{x}_v.
@@ -26,7 +27,7 @@ class HNN(HypergraphEncoder):
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes and hyperedges
-            that a layer gets; the first layer has none. (default: :obj:`0.7`)
+            that a layer gets; the first layer has none. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class HNN(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(
             in_channels, hidden_channels, num_layers, out_channels, dropout
@@ -45,31 +46,20 @@ class HNN(HypergraphEncoder):
 
     @property
     def num_hops(self) -> int:
-        r"""As in :class:`HypergraphEncoder`; a layer takes two steps."""
+        r"""The number of hops, see :class:`HypergraphEncoder`; two per layer."""
         return 2 * self.num_layers
 
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        degree = count_degree(hyperedge_index[0], x.size(0), x.dtype, node_degree)
-        members = Aggregate(hyperedge_index, x.size(0), num_hyperedges)
-        hyperedge = members.to_hyperedge(x / degree.unsqueeze(-1))
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        degree = divisor(index.node_degree, x.dtype)
+        hyperedge = sum_to_hyperedge(x / degree, index)
         for i, conv in enumerate(self.convs):
-            x, hyperedge = conv(
-                self._drop(x, i),
-                hyperedge_index,
-                num_hyperedges,
-                hyperedge_attr=self._drop(hyperedge, i),
-                node_degree=node_degree,
-                hyperedge_size=hyperedge_size,
-                drawn_mask=drawn_mask,
-            )
+            x, hyperedge = self._drop(x, i), self._drop(hyperedge, i)
+            x, hyperedge = conv(x, index, hyperedge_attr=hyperedge)
         return x, hyperedge

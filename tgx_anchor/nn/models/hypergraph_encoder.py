@@ -1,4 +1,4 @@
-"""What encoders of nodes and hyperedges have in common."""
+"""The base class of encoders."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,41 +7,34 @@ import torch
 from torch import Tensor
 from torch_geometric.nn.inits import reset
 
-from tgx_anchor.nn.conv._trim import Scope, trim_to_targets
-from tgx_anchor.nn.conv.aggregate import count_degree, count_hyperedges
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 
 
 class HypergraphEncoder(torch.nn.Module):
-    r"""An abstract base class of encoders: layers, stacked in :obj:`self.convs`, that
-    take the features of nodes to representations of nodes and hyperedges, or of
+    r"""An abstract base class of encoders: a stack of layers, :obj:`self.convs`, that
+    maps the features of nodes to representations of nodes and hyperedges, or of
     incidences.
 
-    With one layer, it has the widths :obj:`in_channels` and :obj:`out_channels`; with
-    more of them, all widths between two layers are :obj:`hidden_channels`
+    One layer has the widths :obj:`in_channels` and :obj:`out_channels`; with more
+    layers, all widths between two of them are :obj:`hidden_channels`
     (:attr:`channel_list`).
 
-    A subclass fills :obj:`self.convs` and has a :meth:`forward` that takes, of
+    A subclass fills :obj:`self.convs` and implements
 
     .. code-block:: python
 
         forward(
             x,                     # [N, in_channels]
-            hyperedge_index,       # [2, P]
-            num_hyperedges=None,   # M; None: the largest number, plus one
-            node_degree=None,      # [N], in the whole hypergraph; None: counted
-            hyperedge_size=None,   # [M], likewise
-            drawn_mask=None,       # [P], what nodes receive from; None: everything
-            incidence_rank=None,   # [P, 4], as AddWithinOrderRank adds them
-            num_targets=None,      # how many hyperedges are asked for; None: all
+            hyperedge_index,       # [2, P], or a HyperedgeIndex
+            num_hyperedges=None,   # M of a tensor; None: the largest number plus one
+            ...                    # attributes of the data by name: incidence_rank
         )
 
-    those that its equations need, and returns :obj:`(node, hyperedge)` of shapes
-    :math:`(N, \mathrm{out})` and :math:`(M, \mathrm{out})`, or one tensor of shape
-    :math:`(P, \mathrm{out})`. With :obj:`num_targets`, which leaves out what the
-    first so many hyperedges and their members do not depend on, it may return the
-    first rows only, as far as their representations go. What is not given comes from
-    :func:`~tgx_anchor.nn.conv.aggregate.count_hyperedges` and
-    :func:`~tgx_anchor.nn.conv.aggregate.count_degree`.
+    which returns :obj:`(node, hyperedge)` of shapes :math:`(N, \mathrm{out})` and
+    :math:`(M, \mathrm{out})`, or one tensor of shape :math:`(P, \mathrm{out})`. Given a
+    :class:`~tgx_anchor.data.HyperedgeIndex` with :obj:`num_targets`, it may skip
+    everything that the targets do not depend on, and return the first rows only: those
+    of the targets, and those of nodes up to their last member.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -49,8 +42,7 @@ class HypergraphEncoder(torch.nn.Module):
         num_layers (int): The number of layers :math:`L`.
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
-        dropout (float, optional): The probability that dropout zeroes an entry, where
-            the model has dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
     """
 
     def __init__(
@@ -59,7 +51,7 @@ class HypergraphEncoder(torch.nn.Module):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if out_channels is None:
@@ -89,9 +81,9 @@ class HypergraphEncoder(torch.nn.Module):
 
     @property
     def num_hops(self) -> int:
-        r"""How far the output looks: the number of steps from nodes to all members of
-        their hyperedges, begun at the members of a hyperedge, after which everything
-        is known that its representation and those of its members depend on.
+        r"""The number of hops that the output depends on: starting from the members of
+        a hyperedge, one hop leads from nodes to all members of their hyperedges. It is
+        the number of layers that :class:`~tgx_anchor.loader.HyperedgeLoader` needs.
         """
         return self.num_layers
 
@@ -101,87 +93,35 @@ class HypergraphEncoder(torch.nn.Module):
             reset(module)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        r"""All parameters, in groups for an optimiser, with the settings that are
-        part of the model, such as :obj:`lr` and :obj:`weight_decay`; those that are
-        missing are up to the user.
+        r"""Returns all parameters in groups for an optimizer, with the settings that
+        are part of the model, such as :obj:`lr` and :obj:`weight_decay`; other settings
+        are left to the user.
         """
         return [{'params': list(self.parameters())}]
 
     def _layers(
-        self,
-        x: Tensor,
-        hyperedge_index: Tensor,
-        num_hyperedges: int | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
-    ) -> Iterator[tuple[torch.nn.Module, Scope]]:
-        r"""The layers, and what each of them works on: everything, or what the first
-        :obj:`num_targets` hyperedges and their members depend on.
-
-        Args:
-            x (torch.Tensor): The features of nodes.
-            hyperedge_index (torch.Tensor): The incidences; faster if sorted by
-                hyperedge.
-            num_hyperedges (int, optional): The number of hyperedges.
-                (default: :obj:`None`)
-            drawn_mask (torch.Tensor, optional): The incidences that nodes receive
-                from; all if :obj:`None`. (default: :obj:`None`)
-            num_targets (int, optional): The number of hyperedges that are asked for;
-                all if :obj:`None`. (default: :obj:`None`)
-
-        Shapes:
-            - **x:** :math:`(N, F)`
-            - **hyperedge_index:** :math:`(2, P)`
-            - **drawn_mask:** :math:`(P)`
-        """
-        scopes = trim_to_targets(
-            hyperedge_index,
-            x.size(0),
-            count_hyperedges(hyperedge_index, num_hyperedges),
-            num_targets,
-            self.num_layers,
-            drawn_mask,
-        )
-        return zip(self.convs, scopes, strict=True)
+        self, index: HyperedgeIndex
+    ) -> Iterator[tuple[torch.nn.Module, HyperedgeIndex]]:
+        # Each layer with the part of the incidences that it needs.
+        return zip(self.convs, index.trim(self.num_layers), strict=True)
 
     def _propagate(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor]:
-        r"""All layers one after the other, each followed by the dropout of nodes.
-        Takes and returns what :meth:`forward` does; further arguments go to the layers.
-        """
-        num_hyperedges = count_hyperedges(hyperedge_index, num_hyperedges)
-        node, hyperedge = hyperedge_index
-        # Here and not in the layers, which may get less than the whole.
-        degree = count_degree(node, x.size(0), x.dtype, node_degree)
-        size = count_degree(hyperedge, num_hyperedges, x.dtype, hyperedge_size)
-        layers = self._layers(
-            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
-        )
-        for i, (conv, scope) in enumerate(layers):
-            x, hyperedge = conv(
-                scope.nodes(x),
-                scope.hyperedge_index,
-                scope.num_hyperedges,
-                node_degree=scope.nodes(degree),
-                hyperedge_size=scope.hyperedges(size),
-                drawn_mask=scope.drawn_mask,
-                num_out_nodes=scope.num_out_nodes,
-                **kwargs,
-            )
+        # All layers one after the other, each followed by the dropout of nodes;
+        # further arguments go to the layers.
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        for i, (conv, part) in enumerate(self._layers(index)):
+            x, hyperedge = conv(x[: part.num_nodes], part, **kwargs)
             x = self._drop(x, i)
-        return x, hyperedge[:num_targets]
+        return x, hyperedge[: index.num_targets]
 
     def _drop(self, value: Tensor, layer: int) -> Tensor:
-        # The dropout of a layer, of which the first one has none.
+        # The first layer has no dropout.
         if layer == 0:
             return value
         return torch.nn.functional.dropout(value, self.dropout, self.training)

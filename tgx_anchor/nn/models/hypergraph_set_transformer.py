@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -22,7 +23,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
         num_layers (int): The number of layers.
         out_channels (int, optional): The width of the output; :obj:`128` in the
             paper. That between two layers if :obj:`None`. (default: :obj:`None`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
         attention_channels (int, optional): The width of attention, in all layers.
             (default: :obj:`128`)
         heads (int, optional): The number of heads. (default: :obj:`4`)
@@ -32,7 +33,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
             each direction. (default: :obj:`2`)
     """
 
-    # After the attention of seeds.
+    # The number of maps after the attention of seeds.
     _num_maps = 1
 
     def __init__(
@@ -41,7 +42,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         attention_channels: int = 128,
         heads: int = 4,
         num_inducing: int = 4,
@@ -74,20 +75,12 @@ class HypergraphSetTransformer(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
-        for conv, scope in self._layers(
-            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
-        ):
-            x, hyperedge = conv(
-                scope.nodes(x),
-                scope.hyperedge_index,
-                num_hyperedges=scope.num_hyperedges,
-                drawn_mask=scope.drawn_mask,
-                num_out_nodes=scope.num_out_nodes,
-            )
-        return x, hyperedge[:num_targets]
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
+        return self._propagate(x, hyperedge_index, num_hyperedges)
+
+    def _drop(self, value: Tensor, layer: int) -> Tensor:  # noqa: ARG002
+        # The layers have their own dropout.
+        return value

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex
 from tgx_anchor.nn.conv import UniGCNConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -32,13 +33,13 @@ class UniGCN(HypergraphEncoder):
     :obj:`hidden_channels`; the output are affine maps of :math:`\mathbf{z}^{(L)}`
     and :math:`\mathbf{e}^{(L)}`.
 
-    Plain UniGCN has nothing but the layers, with the widths of the other encoders.
+    Plain UniGCN consists of the layers only, with the widths of the other encoders.
 
     .. note::
-        The public implementation learns with a rate of 0.01 whatever rate is asked
-        for, and decays the weights of layers by 0.01 and of affine maps by 0.0005. So
-        does :class:`AnchorPredictor` with :meth:`parameter_groups`; its own rate and
-        decay go to the table of nodes and to the head.
+        The public implementation ignores the learning rate it is given and uses 0.01,
+        with a weight decay of 0.01 for layers and 0.0005 for affine maps.
+        :meth:`parameter_groups` holds these settings, and :class:`AnchorPredictor`
+        uses its own rate and decay only for the table of nodes and the head.
 
     Args:
         in_channels (int): The number of features of a node.
@@ -46,8 +47,8 @@ class UniGCN(HypergraphEncoder):
         num_layers (int): The number of layers :math:`L`.
         out_channels (int, optional): The width of the output; that between two layers
             if :obj:`None`. (default: :obj:`None`)
-        dropout (float, optional): The dropout probability of all that layers and
-            affine maps get. (default: :obj:`0.7`)
+        dropout (float, optional): The dropout probability of the inputs of layers and
+            affine maps. (default: :obj:`0.0`)
         variant (str, optional): The model (:obj:`"unigcnii"`, :obj:`"unigcn"`).
             (default: :obj:`"unigcnii"`)
         alpha (float, optional): The share :math:`\alpha` of
@@ -55,10 +56,10 @@ class UniGCN(HypergraphEncoder):
             (default: :obj:`0.1`)
         theta (float, optional): The number :math:`\lambda` of UniGCNII.
             (default: :obj:`0.5`)
-        rescale (bool, optional): If set to :obj:`True`, what nodes receive in a
-            mini-batch is multiplied by their degree over the number of incidences that
-            they drew. The published models leave sums smaller than they are in the
-            whole, in which they are tested. (default: :obj:`False`)
+        rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
+            incidences of a node in a mini-batch is scaled up to the number of all its
+            incidences. The published models do not, so that their sums are smaller in
+            training than in testing. (default: :obj:`False`)
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class UniGCN(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         variant: Variant = 'unigcnii',
         alpha: float = 0.1,
         theta: float = 0.5,
@@ -103,7 +104,7 @@ class UniGCN(HypergraphEncoder):
         self.lin_hyperedge = torch.nn.Linear(hidden_channels, self.out_channels)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        r"""As in :class:`HypergraphEncoder`, with the learning rate and the weight
+        r"""Returns all parameters in groups, with the learning rate and the weight
         decays of the public implementations.
         """
         if self.variant == 'unigcn':
@@ -122,30 +123,17 @@ class UniGCN(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        node_degree: Tensor | None = None,
-        hyperedge_size: Tensor | None = None,
-        drawn_mask: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says."""
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`."""
         x_0: Tensor | None = None
         if self.lin is not None:
             x = x_0 = self.lin(
                 functional.dropout(x, self.dropout, self.training)
             ).relu()
         x = functional.dropout(x, self.dropout, self.training)
-        x, hyperedge = self._propagate(
-            x,
-            hyperedge_index,
-            num_hyperedges,
-            node_degree,
-            hyperedge_size,
-            drawn_mask,
-            num_targets,
-            x_0=x_0,
-        )
+        x, hyperedge = self._propagate(x, hyperedge_index, num_hyperedges, x_0=x_0)
         if self.lin_node is not None and self.lin_hyperedge is not None:
             x = self.lin_node(x)
             hyperedge = self.lin_hyperedge(
@@ -154,7 +142,7 @@ class UniGCN(HypergraphEncoder):
         return x, hyperedge
 
     def _drop(self, value: Tensor, layer: int) -> Tensor:
-        # Of everything that goes into another map, which is not so at the very end.
+        # Dropout comes before a map, and there is none after the last layer of UniGCN.
         if self.lin_node is None and layer == self.num_layers - 1:
             return value
         return functional.dropout(value, self.dropout, self.training)

@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
 from tgx_anchor.nn.conv.whatsnet_conv import WHATsNetConv
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
@@ -12,8 +13,8 @@ class WHATsNet(HypergraphEncoder):
     :class:`~tgx_anchor.nn.conv.WHATsNetConv`, the states of hyperedges zero before the
     first one, without activations between them. Dropout is active in all layers.
 
-    The first layer asks the same of all hyperedges, since their states are zero: in the
-    map of these queries, only the bias learns. The biases of maps of keys never do.
+    As the first states are zero, all hyperedges have the same query in the first layer:
+    only the bias of its map learns. The biases of the maps of keys never learn.
 
     Args:
         in_channels (int): The number of features of a node; :obj:`44` in the paper,
@@ -22,7 +23,7 @@ class WHATsNet(HypergraphEncoder):
         num_layers (int): The number of layers.
         out_channels (int, optional): The width of the output; :obj:`128` in the
             paper. That between two layers if :obj:`None`. (default: :obj:`None`)
-        dropout (float, optional): The probability of dropout. (default: :obj:`0.7`)
+        dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
         use_rank (bool, optional): If set to :obj:`False`, will leave out the ranks of
             nodes in their hyperedges. (default: :obj:`True`)
         within_attention (bool, optional): If set to :obj:`False`, will leave out the
@@ -43,7 +44,7 @@ class WHATsNet(HypergraphEncoder):
         hidden_channels: int,
         num_layers: int,
         out_channels: int | None = None,
-        dropout: float = 0.7,
+        dropout: float = 0.0,
         use_rank: bool = True,
         within_attention: bool = True,
         attention_channels: int = 128,
@@ -66,7 +67,7 @@ class WHATsNet(HypergraphEncoder):
                 WHATsNetConv(
                     widths[i],
                     widths[i + 1],
-                    # What comes first is zero, and as wide as in the published code.
+                    # The zero states have the width of the published code.
                     attention_channels if i == 0 else widths[i],
                     4 if use_rank and within_attention else 0,
                     attention_channels,
@@ -80,27 +81,20 @@ class WHATsNet(HypergraphEncoder):
     def forward(
         self,
         x: Tensor,
-        hyperedge_index: Tensor,
+        hyperedge_index: Tensor | HyperedgeIndex,
         num_hyperedges: int | None = None,
-        drawn_mask: Tensor | None = None,
         incidence_rank: Tensor | None = None,
-        num_targets: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        r"""Runs the forward pass, as :class:`HypergraphEncoder` says. The ranks of
-        nodes are needed unless they are left out.
+        r"""Runs the forward pass, see :class:`HypergraphEncoder`. The ranks of
+        nodes, :math:`(P, 4)`, are required unless :obj:`use_rank` is :obj:`False`.
         """
-        layers = self._layers(
-            x, hyperedge_index, num_hyperedges, drawn_mask, num_targets
-        )
-        hyperedge = x.new_empty(0)
-        for i, (conv, scope) in enumerate(layers):
+        index = as_hyperedge_index(hyperedge_index, x.size(0), num_hyperedges)
+        hyperedge, rank = x.new_empty(0), incidence_rank
+        for i, (conv, part) in enumerate(self._layers(index)):
             x, hyperedge = conv(
-                scope.nodes(x),
-                scope.hyperedge_index,
-                num_hyperedges=scope.num_hyperedges,
-                hyperedge_attr=scope.hyperedges(hyperedge) if i > 0 else None,
-                drawn_mask=scope.drawn_mask,
-                num_out_nodes=scope.num_out_nodes,
-                incidence_rank=scope.incidences(incidence_rank),
+                x[: part.num_nodes],
+                part,
+                hyperedge_attr=hyperedge[: part.num_hyperedges] if i > 0 else None,
+                incidence_rank=None if rank is None else part.take(rank),
             )
-        return x, hyperedge[:num_targets]
+        return x, hyperedge[: index.num_targets]

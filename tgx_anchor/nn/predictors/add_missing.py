@@ -34,7 +34,7 @@ class AddMissing(BaseTransform):
     ) -> bool:
         if data.get(name) is None:
             return True
-        columns = (data.get('column_names') or {}).get(name)
+        columns = data.column_names.get(name)
         added = getattr(transform, 'feature_names', [])
         return columns is not None and not set(added) <= set(columns)
 

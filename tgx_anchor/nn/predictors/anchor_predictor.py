@@ -66,10 +66,12 @@ class AnchorPredictor(AnchorModel):
     on another hypergraph give other coordinates.
 
     An encoder is any module whose :meth:`forward` takes :obj:`x` and
-    :obj:`hyperedge_index`, and returns either the vectors of incidences or a pair, the
-    vectors of nodes and of hyperedges. Further arguments of :meth:`forward` are passed
-    by name: every attribute of the data except for labels and splits, and
-    :obj:`num_nodes` and :obj:`num_hyperedges`.
+    :obj:`hyperedge_index`, such as :class:`torch_geometric.nn.HypergraphConv`. It
+    returns the vectors of incidences, a pair of the vectors of nodes and of hyperedges,
+    or the vectors of nodes alone, whose mean over the members of a hyperedge then
+    stands for the hyperedge. Further arguments of :meth:`forward` are passed by name:
+    every attribute of the data except for labels and splits, and :obj:`num_nodes` and
+    :obj:`num_hyperedges`.
 
     To be trained in mini-batches, an encoder needs an integer attribute
     :obj:`num_layers`: the loader draws the neighbours of the target hyperedges for so

@@ -18,7 +18,7 @@ def encoder_class(name: str) -> type[HypergraphEncoder] | None:
         name (str): The name.
     """
     # Here, so that the predictor of any encoder does not depend on all of ours.
-    from tgx_anchor.nn import models
+    import tgx_anchor.nn.models as models
 
     found = getattr(models, name, None) if name in models.__all__ else None
     is_encoder = isinstance(found, type) and issubclass(found, HypergraphEncoder)

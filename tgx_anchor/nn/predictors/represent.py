@@ -1,17 +1,25 @@
-"""What encoders are given, and what becomes of what they return."""
+"""The bridge from data to encoders: arguments in, one vector per incidence out."""
 
 import inspect
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import Module
+from torch_geometric.nn import MessagePassing
+from torch_geometric.utils import scatter
 
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, HyperedgeIndex
+from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+
+Level = Literal['node', 'incidence']
+
+# Attributes that 'HyperedgeIndex' reads and that the user may have set.
+_DEGREES = ('node_degree', 'hyperedge_degree')
 
 
 def node_features(data: AnchorData) -> Tensor:
-    r"""The features of nodes that training starts from.
+    r"""Returns the features of nodes that training starts from, after checking them.
 
     Args:
         data (AnchorData): The hypergraph.
@@ -22,8 +30,8 @@ def node_features(data: AnchorData) -> Tensor:
     x: Tensor | None = data.get('x')
     if x is None:
         raise ValueError(
-            "'data' must have features of nodes 'x' (got none; "
-            "'AddRandomWalkEmbedding()(data)' makes them)"
+            "'data.x', the features of nodes, is missing: add it with "
+            "'AddRandomWalkEmbedding()(data)'"
         )
     if x.dim() != 2:
         raise ValueError(f"'x' must be a table (got shape {list(x.size())})")
@@ -34,8 +42,9 @@ def node_features(data: AnchorData) -> Tensor:
 
 
 def asked_names(encoder: Module) -> list[str]:
-    r"""The names of what an encoder asks for, but for :obj:`x` and
-    :obj:`hyperedge_index`.
+    r"""Returns the names of the arguments of an encoder other than :obj:`x` and
+    :obj:`hyperedge_index`, and of the attributes of the data that its
+    :class:`~tgx_anchor.data.HyperedgeIndex` is made of.
 
     Args:
         encoder (torch.nn.Module): The encoder.
@@ -43,7 +52,25 @@ def asked_names(encoder: Module) -> list[str]:
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(encoder.forward).parameters.values()
     names = [each.name for each in parameters if each.kind not in kinds]
-    return [name for name in names if name not in ('x', 'hyperedge_index')]
+    names = [name for name in names if name not in ('x', 'hyperedge_index')]
+    if isinstance(encoder, HypergraphEncoder):
+        names += [name for name in _DEGREES if name not in names]
+    return names
+
+
+def num_hops(encoder: Module) -> int | None:
+    r"""Returns the number of hops that the output of an encoder depends on: its
+    attribute :obj:`num_hops`, or else :obj:`num_layers`. An encoder with neither
+    (:obj:`None`) can only be trained on the whole hypergraph.
+
+    Args:
+        encoder (torch.nn.Module): The encoder.
+    """
+    for name in ('num_hops', 'num_layers'):
+        value = getattr(encoder, name, None)
+        if isinstance(value, int):
+            return value
+    return None
 
 
 def represent(
@@ -52,9 +79,23 @@ def represent(
     x: Tensor,
     row: Tensor | None = None,
     num_targets: int | None = None,
+    index: HyperedgeIndex | None = None,
 ) -> Tensor:
-    r"""The representations of incidences by an encoder, which is given what it asks
-    for by name.
+    r"""Runs an encoder and returns one vector per incidence.
+
+    A :class:`~tgx_anchor.nn.models.HypergraphEncoder` is given a
+    :class:`~tgx_anchor.data.HyperedgeIndex`, any other module a plain tensor, and both
+    the attributes of the data that their arguments name. The encoder returns
+
+    * one row per incidence,
+    * a pair of tables, one row per node and one row per hyperedge, which are joined:
+      the vector of the hyperedge, then the vector of the node, or
+    * one row per node, as layers of PyG do, which is joined to the mean over the
+      members of the hyperedge in the same way.
+
+    Where there are as many nodes as incidences, the attribute
+    :obj:`encoder.output_level`, :obj:`"node"` or :obj:`"incidence"`, tells the two
+    apart; layers of PyG need none.
 
     Args:
         encoder (torch.nn.Module): The encoder.
@@ -62,30 +103,76 @@ def represent(
         x (torch.Tensor): The features of the nodes.
         row (torch.Tensor, optional): The incidences to represent, all if :obj:`None`.
             (default: :obj:`None`)
-        num_targets (int, optional): If given, these are the incidences of the first so
-            many hyperedges, and the encoder may leave out the rest.
+        num_targets (int, optional): If given, :obj:`row` holds the incidences of the
+            first :obj:`num_targets` hyperedges, and the encoder may skip the others.
             (default: :obj:`None`)
+        index (HyperedgeIndex, optional): The index of :obj:`data`, if there is one
+            already, so that incidences are not sorted again. (default: :obj:`None`)
 
     Shapes:
         - **x:** :math:`(N, F)`
         - **row:** :math:`(R)`
         - **output:** :math:`(R, D)`
     """
-    index = data.hyperedge_index
     given = _arguments(encoder, data, x, num_targets)
-    out = encoder(x, index, **given)
-    # An encoder that is told the targets may return no more than them.
-    part = None if given.get('num_targets') is None else row
+    if isinstance(encoder, HypergraphEncoder):
+        if index is None:
+            index = HyperedgeIndex.from_data(data)
+            index.num_targets = num_targets
+        out = encoder(x, index, **given)
+        # It may return no more than the targets.
+        part = None if index.num_targets is None else row
+    else:
+        out = encoder(x, data.hyperedge_index, **given)
+        part = row if 'num_targets' in given else None
     if isinstance(out, Tensor):
         if part is not None and out.size(0) == part.numel():
             return out
-        if out.size(0) != data.num_incidences:
-            raise ValueError(
-                f"'encoder' must return one row per incidence, that is "
-                f'{data.num_incidences}, or a pair of nodes and hyperedges '
-                f'(got {out.size(0)} rows)'
-            )
-        return out if row is None else out.index_select(0, row)
+        if _level(encoder, out, data) == 'incidence':
+            return out if row is None else out.index_select(0, row)
+        node, hyperedge = data.hyperedge_index
+        out = out, scatter(out[node], hyperedge, 0, data.num_hyperedges, 'mean')
+    return _join(out, data, row, part, num_targets)
+
+
+def _level(encoder: Module, out: Tensor, data: AnchorData) -> Level:
+    # Tells rows of nodes from rows of incidences.
+    told = getattr(encoder, 'output_level', None)
+    if told is None and isinstance(encoder, MessagePassing):
+        told = 'node'
+    sizes: dict[Level, int] = {
+        'node': int(data.num_nodes or 0),
+        'incidence': data.num_incidences,
+    }
+    found = [
+        level
+        for level, size in sizes.items()
+        if told in (None, level) and out.size(0) == size
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"'encoder.output_level' must be 'node' or 'incidence' where there are as "
+            f'many nodes as incidences: set it to what the rows of the output belong '
+            f'to (got {out.size(0)} rows)'
+        )
+    raise ValueError(
+        f"'encoder' must return one row per incidence ({sizes['incidence']}), one row "
+        f'per node ({sizes["node"]} nodes), or a pair of tables of nodes and '
+        f'hyperedges (got {out.size(0)} rows)'
+    )
+
+
+def _join(
+    out: Any,
+    data: AnchorData,
+    row: Tensor | None,
+    part: Tensor | None,
+    num_targets: int | None,
+) -> Tensor:
+    # The vectors of hyperedges and nodes, side by side for each incidence.
+    index = data.hyperedge_index
     sizes = [
         table.size(0) if isinstance(table, Tensor) and table.dim() == 2 else type(table)
         for table in (out if isinstance(out, tuple | list) else [out])
@@ -110,44 +197,44 @@ def represent(
 def _arguments(
     encoder: Module, data: AnchorData, x: Tensor, num_targets: int | None
 ) -> dict[str, Any]:
-    # What the encoder asks for and the data has, by name.
-    names = asked_names(encoder)
-    for name in names:
-        if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
-            raise ValueError(
-                f"'encoder' must not see labels or splits (got the argument {name!r})"
-            )
+    # The arguments of the encoder that the data has, by name.
     width = getattr(encoder, 'in_channels', None)
     if isinstance(width, int) and width > 0 and x.size(1) != width:
         raise ValueError(
             f"'x' must have {width} columns, as the encoder takes them "
             f'(got {x.size(1)})'
         )
-    given = {name: _given(name, data, num_targets) for name in names}
+    given = {}
     for name, parameter in inspect.signature(encoder.forward).parameters.items():
-        if name not in given or given[name] is not None:
+        if name not in asked_names(encoder):
             continue
-        if parameter.default is inspect.Parameter.empty:
+        if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
             raise ValueError(
-                f"'data' must have {name!r}, which the encoder takes (got none)"
+                f"'encoder' must not see labels or splits (got the argument {name!r})"
             )
-        # Its own default.
-        del given[name]
+        value = _argument(name, data, num_targets)
+        if value is not None:
+            given[name] = value
+        elif parameter.default is inspect.Parameter.empty:
+            raise ValueError(
+                f"'data' must have the attribute {name!r}: the encoder "
+                f'{type(encoder).__name__} takes it as an argument'
+            )
     return given
 
 
-def _given(name: str, data: AnchorData, num_targets: int | None) -> Any:
-    # What is passed to an encoder under a name.
+def _argument(name: str, data: AnchorData, num_targets: int | None) -> Any:
     match name:
         case 'num_nodes':
             return data.num_nodes
-        case 'num_hyperedges':
+        # PyG's name of the number of hyperedges.
+        case 'num_hyperedges' | 'num_edges':
             return data.num_hyperedges
         case 'num_targets':
             return num_targets
         case 'drawn_mask':
             return data.get('incidence_drawn')
-        # Those in the whole are known to a mini-batch.
+        # A mini-batch knows these of the whole hypergraph.
         case 'node_degree':
             degree = data.get('node_degree')
             if degree is None:
@@ -161,8 +248,8 @@ def _given(name: str, data: AnchorData, num_targets: int | None) -> Any:
 
 
 def log_proba(logit: Tensor, role: int) -> Tensor:
-    r"""The logarithm of the probability of a role, or the logit itself where there is
-    only one. Twice as precise, so that members far behind do not tie.
+    r"""Returns the logarithm of the probability of a role, or the logit itself if there
+    is only one role, in double precision, so that unlikely members do not tie.
 
     Args:
         logit (torch.Tensor): The logits of all roles.

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import Linear, Module, Parameter
 from torch.nn.functional import cross_entropy
 
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, HyperedgeIndex
 from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.functional import anchor_cross_entropy
@@ -26,6 +26,7 @@ from tgx_anchor.nn.predictors.represent import (
     asked_names,
     log_proba,
     node_features,
+    num_hops,
     represent,
 )
 from tgx_anchor.nn.predictors.training_options import TrainingOptions
@@ -79,6 +80,8 @@ class PredictorTraining:
             size = self._width()
             self.head = Linear(size, num_outputs).to(feature.device)
         self.identity = self._identify(encoder)
+        # Of the whole hypergraph, so that it is sorted once and not in every epoch.
+        self.index = HyperedgeIndex.from_data(data)
         self.generator = torch.Generator()
         self.loader = self._new_loader()
         # One kernel per step, which not every device has.
@@ -109,9 +112,8 @@ class PredictorTraining:
         options = self.options
         if options.batch_size is None:
             return None
-        depth = getattr(self.encoder, 'num_layers', None)
-        depth = getattr(self.encoder, 'num_hops', depth)
-        if not isinstance(depth, int):
+        depth = num_hops(self.encoder)
+        if depth is None:
             raise ValueError(
                 f"'encoder' must have an integer attribute 'num_layers', the number of "
                 f'its layers, to learn in mini-batches: add it to '
@@ -212,9 +214,9 @@ class PredictorTraining:
         """
         hyperedge = batch.hyperedge_index[1]
         x: Tensor = self.table
-        num_targets = None
+        index = num_targets = None
         if self.loader is None:
-            mask, role = self.mask, self.role
+            mask, role, index = self.mask, self.role, self.index
         else:
             num_targets = int(batch['num_targets'])
             x = self.table.index_select(0, batch['node_origin'])
@@ -222,7 +224,8 @@ class PredictorTraining:
             mask = mask < num_targets
             role = self.role.index_select(0, batch['incidence_origin'])
         row = mask[hyperedge].nonzero().view(-1)
-        logit = self.head(represent(self.encoder, batch, x, row, num_targets))
+        vector = represent(self.encoder, batch, x, row, num_targets, index)
+        logit = self.head(vector)
         if self.options.objective == 'role':
             return cross_entropy(logit, role[row])
         score, y = logit.squeeze(1), batch['y'][row]
@@ -239,7 +242,8 @@ class PredictorTraining:
             - **output:** :math:`(R, C)`
         """
         self.encoder.eval()
-        out: Tensor = self.head(represent(self.encoder, self.data, self.table, row))
+        vector = represent(self.encoder, self.data, self.table, row, index=self.index)
+        out: Tensor = self.head(vector)
         return out
 
     def _validate(self, mask: Tensor) -> Record:
