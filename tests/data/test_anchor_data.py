@@ -17,7 +17,14 @@ from torch_geometric.data import Batch, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from tests.data.examples import SHAPES, all_shapes, build, contents, decorate
-from tests.strategies import SETTINGS, hypergraphs, to_data, to_groups
+from tests.devices import second_device
+from tests.strategies import (
+    SETTINGS,
+    hypergraphs,
+    one_line_error,
+    to_data,
+    to_groups,
+)
 from tgx_anchor.data import AnchorData
 
 
@@ -575,6 +582,16 @@ def test_names_on_which_a_batch_does_not_agree() -> None:
         ['u', 'v'],
     ]
     assert batch[1].role_names == ['a', 'b', 'c']
+
+
+def test_names_of_a_batch_can_be_set() -> None:
+    batch = batch_of([named(), named()])
+    batch.name_columns('x', ['u', 'v'])
+    batch.role_names = ['a', 'b', 'c']
+    for data in (batch, *batch.to_data_list()):
+        assert data.names('x') == ['u', 'v']
+        assert data.names('incidence_attr') == ['a', 'b']
+        assert data.role_names == ['a', 'b', 'c']
 
 
 def test_batch_with_and_without_names() -> None:
@@ -1147,3 +1164,86 @@ def test_repr() -> None:
         'AnchorDataBatch(num_nodes=10, num_hyperedges=6, num_incidences=10, y=[10], '
         'node_id=[2], x=[10, 2], batch=[10], ptr=[3])'
     )
+
+
+# Devices #########################################################################
+
+
+@pytest.mark.parametrize('strings', [False, True])
+def test_second_device(strings: bool) -> None:
+    data = decorate(to_data([[0, 1, 2], [1, 2], [4], []], 5), strings)
+    data.hyperedge_time = torch.tensor([3.0, torch.nan, 1.0, 2.0])
+
+    def run(data: AnchorData, device: torch.device) -> list[Any]:
+        nodes = torch.tensor([4, 1], device=device)
+        return [
+            data.subgraph(nodes),
+            data.subgraph(nodes, relabel_hyperedges=False),
+            data.hyperedge_subgraph(data.choice_mask, relabel_nodes=True),
+            data.hyperedge_subgraph(data.known_mask),
+            data.sort(sort_by_row=True),
+            data.coalesce(),
+            data.sort_by_time(),
+            data.snapshot(1, 2),
+            data.concat(data),
+            *data.connected_components(),
+            AnchorData.from_bipartite(data.to_bipartite()),
+        ]
+
+    with second_device() as device:
+        moved = data.clone().to(device)
+        assert moved.validate()
+        assert moved.has_isolated_nodes()
+        found = run(moved, device)
+        for out in found:
+            tensors = [v for v in out.to_dict().values() if isinstance(v, Tensor)]
+            assert {value.device for value in tensors} == {device}
+            assert out.validate()
+        found = [out.cpu() for out in found]
+    expected = run(data, torch.device('cpu'))
+    assert list(map(str, map(contents, found))) == list(
+        map(str, map(contents, expected))
+    )
+
+
+# Sources #########################################################################
+
+
+def test_source() -> None:
+    data = valid()
+    assert data.source is None
+    data.source = 'mail'
+    assert data.validate()
+    for other in (
+        data.clone(),
+        copy.copy(data),
+        data.hyperedge_subgraph(torch.zeros(data.num_hyperedges, dtype=torch.bool)),
+        data.sort(),
+    ):
+        assert other.source == 'mail'
+    data.source = None
+    assert data.source is None
+    assert 'source' not in data
+
+
+def test_source_of_a_batch() -> None:
+    def batch(*parts: Any) -> Any:
+        return Batch.from_data_list(list(parts))
+
+    one, two = valid(), valid()
+    one.source = 'mail'
+    assert batch(one, two).source is None
+    assert batch(one, two)[0].source == 'mail'
+    assert batch(one, two)[1].source is None
+    two.source = 'mail'
+    assert batch(one, two).source == 'mail'
+    assert batch(batch(one, two), batch(two, one)).source == 'mail'
+    two.source = 'calls'
+    assert batch(one, two).source is None
+
+
+def test_bad_source() -> None:
+    data: Any = valid()
+    data.source = 7
+    with one_line_error("'source'", '7'):
+        data.validate()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, by_group, scored_hypergraphs, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator, anchor_accuracy
@@ -75,3 +76,15 @@ def test_all_extremes_count() -> None:
     score = torch.tensor([big, -big, big, -big], dtype=torch.double)
     out = anchor_accuracy(score, data['y'], data.hyperedge_index[1], 2)
     assert out.tolist() == [1, 0]
+
+
+def test_second_device() -> None:
+    data = to_data([[0, 1, 2], [1, 2], [3], [0, 3, 4]], 5, [[0], [1], [3], [3, 4]])
+    score = torch.tensor([1.0, 0.0, 1.0, 2.0, 2.0, 0.0, 1.0, 1.0, 3.0])
+    parts = (score, data['y'], data.hyperedge_index[1])
+    expected = anchor_accuracy(*parts, data.num_hyperedges)
+    with second_device() as device:
+        score, y, hyperedge = (part.to(device) for part in parts)
+        found = anchor_accuracy(score, y, hyperedge, data.num_hyperedges)
+        assert found.device == device
+    assert torch.equal(found.cpu(), expected)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     by_group,
@@ -389,7 +390,11 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
             ("'mask'", '[3, 5]', 'column'),
         ),
         (torch.zeros(5), torch.tensor([True, False, True]), ("'mask'", '2', 'known')),
-        (torch.zeros(5), torch.zeros(3, dtype=torch.bool), ("'mask'", 'none')),
+        (
+            torch.zeros(5),
+            torch.zeros(3, dtype=torch.bool),
+            ("'mask'", 'at least one hyperedge'),
+        ),
     ],
 )
 @pytest.mark.parametrize('method', ['eval', 'eval_by_size', 'per_hyperedge'])
@@ -422,7 +427,7 @@ def test_nothing_known() -> None:
     with one_line_error("'y'", "'data'"):
         AnchorEvaluator().eval(torch.zeros(2), data)
     data.y = torch.zeros(2, dtype=torch.bool)
-    with one_line_error("'mask'", 'none'):
+    with one_line_error("'mask'", 'at least one hyperedge'):
         AnchorEvaluator().eval(torch.zeros(2), data)
 
 
@@ -444,3 +449,18 @@ def test_words() -> None:
     ]
     for name in ('score', 'data', 'mask'):
         assert f'{name}: ' in ALL_FIGURES.expected_input_format
+
+
+@pytest.mark.parametrize('ties', ['expected', 'random'])
+def test_second_device(ties: Any) -> None:
+    data = to_data([[0, 1, 2], [1, 2], [3], [0, 3, 4]], 5, [[0], [], [3], [3, 4]])
+    score = torch.tensor([1.0, 0.0, 1.0, 2.0, 2.0, 0.0, 1.0, 1.0, 3.0])
+    evaluator = AnchorEvaluator(HITS_AT, chance=True, ties=ties)
+    expected = evaluator.eval(score, data, rank_score=score)
+    by_size = evaluator.eval_by_size(score, data)
+    with second_device() as device:
+        moved, there = data.clone().to(device), score.to(device)
+        assert evaluator.eval(there, moved, rank_score=there) == expected
+        assert evaluator.eval_by_size(there, moved) == by_size
+        parts = evaluator.per_hyperedge(there, moved)
+        assert all(part.device == device for part in parts.values())

@@ -1,4 +1,5 @@
 import math
+import sys
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -445,7 +447,7 @@ def test_repr_shows_what_changes_the_result() -> None:
     assert repr(AddRandomWalkEmbedding(dim=44, progress=True)) == (
         "AddRandomWalkEmbedding(dim=44, attr_name='x', walks_per_node=10, "
         'walk_length=40, p=2.0, q=0.25, window=10, num_negatives=5, num_epochs=1, '
-        'lr=0.025, sample=0.001, seed=0)'
+        "lr=0.025, sample=0.001, seed=0, backend='torch')"
     )
 
 
@@ -464,3 +466,86 @@ def test_bad_arguments() -> None:
         AddRandomWalkEmbedding(sample=-1)
     with one_line_error("'attr_name'", 'y'):
         AddRandomWalkEmbedding(attr_name='y')
+
+
+def test_names_reach_the_data() -> None:
+    data = AddRandomWalkEmbedding(3, attr_name='node_walk')(to_data([[0, 1, 2]], 3))
+    assert data.names('node_walk') == [f'random_walk_{i}' for i in range(3)]
+    assert data.validate()
+
+
+def test_second_device() -> None:
+    data = to_data(GROUPS, NUM_NODES)
+    transform = AddRandomWalkEmbedding(4, walks_per_node=3, walk_length=8)
+    expected = transform(data).x
+    with second_device() as device:
+        out = transform(data.clone().to(device)).x
+        assert out.device == device
+    assert torch.equal(out.cpu(), expected)
+
+
+# gensim ##########################################################################
+
+
+def test_gensim_learns_from_the_same_walks() -> None:
+    models = pytest.importorskip('gensim.models')
+    data = to_data(GROUPS, NUM_NODES)
+    transform = AddRandomWalkEmbedding(6, seed=3, backend='gensim')
+    x = transform(data)['x']
+    assert torch.equal(transform(data)['x'], x)
+    assert x.dtype == torch.float32
+    assert not torch.equal(AddRandomWalkEmbedding(6, seed=3)(data)['x'], x)
+
+    walks = transform.walk(data)
+    order = torch.randperm(len(walks), generator=torch.Generator().manual_seed(3))
+    sentences = [[str(node) for node in walk] for walk in walks[order].tolist()]
+    # The other arguments are the defaults of gensim.
+    model = models.Word2Vec(
+        sentences,
+        vector_size=6,
+        window=10,
+        min_count=0,
+        sg=1,
+        epochs=1,
+        workers=1,
+        seed=3,
+    )
+    rows = torch.tensor(model.wv[[str(node) for node in range(NUM_NODES)]])
+    assert torch.equal(standardize(rows), x)
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'window': 1},
+        {'num_negatives': 1},
+        {'num_epochs': 2},
+        {'lr': 0.5},
+        {'sample': 0},
+    ],
+    ids=str,
+)
+def test_gensim_takes_all_arguments(change: dict[str, Any]) -> None:
+    pytest.importorskip('gensim')
+    data = to_data(GROUPS, NUM_NODES)
+    x = AddRandomWalkEmbedding(4, backend='gensim')(data)['x']
+    changed = AddRandomWalkEmbedding(4, backend='gensim', **change)(data)['x']
+    assert not torch.equal(changed, x)
+
+
+def test_gensim_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, 'gensim.models', None)
+    transform = AddRandomWalkEmbedding(4, backend='gensim')
+    with pytest.raises(ImportError, match='gensim') as caught:
+        transform(to_data(GROUPS, NUM_NODES))
+    assert str(caught.value) == (
+        "backend='gensim' needs gensim: pip install 'tgx_anchor[bench]', or use "
+        "backend='torch'"
+    )
+
+
+def test_backend_is_shown_and_checked() -> None:
+    assert "backend='torch'" in repr(AddRandomWalkEmbedding())
+    assert "backend='gensim'" in repr(AddRandomWalkEmbedding(backend='gensim'))
+    with one_line_error("'backend'", "'fast'"):
+        AddRandomWalkEmbedding(backend='fast')  # type: ignore[arg-type]

@@ -1,10 +1,12 @@
 from statistics import fmean, pstdev
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -21,6 +23,7 @@ from tests.strategies import (
     to_groups,
 )
 from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 GLOBAL_NAMES = [
@@ -272,3 +275,29 @@ def test_bad_arguments() -> None:
         AddTopologicalFeatures(centralities=['degree', 'coreness', 'degree'])
     with one_line_error("'local'", "'global_'"):
         AddTopologicalFeatures(local=False, global_=False)
+
+
+def test_names_reach_the_data() -> None:
+    transform = AddTopologicalFeatures()
+    data = to_data([[0, 1, 2], [1, 2]], 3)
+    out = transform(data)
+    assert out.names('incidence_attr') == transform.feature_names
+    assert data.column_names == {}
+    data.incidence_attr = torch.zeros(5, 2)
+    short = AddTopologicalFeatures(global_=False, centralities=['degree'])
+    added = ['degree_local_minmax', 'degree_local_rank', 'hyperedge_size']
+    out = short(data)
+    assert out.names('incidence_attr') == ['incidence_0', 'incidence_1', *added]
+    assert short(out).names('incidence_attr')[2:] == added + added
+    replaced = AddTopologicalFeatures(global_=False, centralities=[], cat=False)
+    assert replaced(out).names('incidence_attr') == ['hyperedge_size']
+    assert all(part.validate() for part in (out, short(out), replaced(out)))
+
+
+def test_second_device() -> None:
+    data: Any = PlantedAnchorDataset(num_nodes=50, num_hyperedges=80)[0]
+    expected = AddTopologicalFeatures()(data).incidence_attr
+    with second_device() as device:
+        out = AddTopologicalFeatures()(data.clone().to(device)).incidence_attr
+        assert out.device == device
+    assert torch.equal(out.cpu(), expected)

@@ -1,9 +1,12 @@
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -17,6 +20,7 @@ from tests.strategies import (
     to_data,
 )
 from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.transforms import AddWithinOrderRank
 
 
@@ -108,3 +112,20 @@ def test_level_and_copy() -> None:
 def test_repr_shows_all_parameters() -> None:
     assert repr(AddWithinOrderRank()) == 'AddWithinOrderRank(weighted=False)'
     assert repr(AddWithinOrderRank(True)) == 'AddWithinOrderRank(weighted=True)'
+
+
+def test_names_reach_the_data() -> None:
+    out = AddWithinOrderRank()(to_data([[0, 1, 2], [1, 2]], 3))
+    names = ('degree', 'eigenvector', 'pagerank', 'coreness')
+    assert out.names('incidence_rank') == [f'{n}_within_order_rank' for n in names]
+    assert out.validate()
+
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_second_device(weighted: bool) -> None:
+    data: Any = PlantedAnchorDataset(num_nodes=50, num_hyperedges=80)[0]
+    expected = AddWithinOrderRank(weighted)(data).incidence_rank
+    with second_device() as device:
+        out = AddWithinOrderRank(weighted)(data.clone().to(device)).incidence_rank
+        assert out.device == device
+    assert torch.equal(out.cpu(), expected)

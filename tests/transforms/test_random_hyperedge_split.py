@@ -6,6 +6,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     hypergraphs,
@@ -14,7 +15,7 @@ from tests.strategies import (
     to_groups,
 )
 from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import AnchorDataset
+from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 MASKS = ('train_mask', 'val_mask', 'test_mask')
@@ -205,3 +206,14 @@ def test_published_data(mirror: Path, tmp_path: Path, train: float, val: float) 
     assert [len(x) for x in drawn] == [*counts, len(sets) - sum(counts)]
     assert set.union(*drawn) == sets
     assert sum(map(len, parts)) == sum(len(group) > 1 for group in groups)
+
+
+def test_second_device() -> None:
+    data: Any = PlantedAnchorDataset(num_nodes=50, num_hyperedges=80)[0]
+    transform = RandomHyperedgeSplit(num_splits=2)
+    expected = transform(data)
+    with second_device() as device:
+        out = transform(data.clone().to(device))
+        assert out.train_mask.device == device
+    for name in ('train_mask', 'val_mask', 'test_mask'):
+        assert torch.equal(out[name].cpu(), expected[name])

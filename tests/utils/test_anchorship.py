@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, hypergraphs, renamings, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.utils import anchor_degree, anchor_proportion, anchor_purity
@@ -57,3 +58,14 @@ def test_by_hand(device: torch.device) -> None:
     # Node 0: two of six pairs agree; node 1: one of three; node 2: its only pair.
     assert purity[:3].tolist() == [2 / 6, 1 / 3, 1.0]
     assert purity[3:].isnan().all()
+
+
+def test_second_device() -> None:
+    data = to_data([[0, 1, 2], [1, 2], [1]], 4, [[0], [1], [1]])
+    with second_device() as device:
+        moved = data.clone().to(device)
+        found = [f(moved['y'], moved.hyperedge_index, 4) for f in FUNCTIONS]
+        assert all(value.device == device for value in found)
+    for f, value in zip(FUNCTIONS, found, strict=True):
+        expected = f(data['y'], data.hyperedge_index, 4)
+        assert torch.equal(value.cpu().nan_to_num(-1), expected.nan_to_num(-1))

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -287,3 +288,17 @@ def test_published_files(mirror: Path, source: str) -> None:
     close(pagerank(index, *size, tol=tol), published['pagerank'])
     out = eigenvector_centrality(index, *size, weighted=False, tol=tol)
     close(out, published['eigenvec'])
+
+
+@settings(SETTINGS, max_examples=5)
+@given(incidences())
+def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
+    index, groups, num_nodes = drawn
+    unweighted: Centrality = partial(eigenvector_centrality, weighted=False)
+    functions = [*CENTRALITIES.values(), unweighted]
+    for function in functions:
+        expected = function(index, num_nodes, len(groups))
+        with second_device() as device:
+            found = function(index.to(device), num_nodes, len(groups))
+            assert found.device == device
+        assert torch.equal(found.cpu(), expected)

@@ -2,10 +2,11 @@ from itertools import permutations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import SETTINGS, Groups, groupings, to_index
 from tgx_anchor.utils import group_order, group_rank, group_topk
 
@@ -172,3 +173,26 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
     assert torch.equal(draws[0], draws[1])
     assert not torch.equal(draws[0], draws[2])
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@settings(SETTINGS, max_examples=10)
+@given(valued_groups(), st.integers(1, 3), st.booleans())
+def test_second_device(
+    drawn: tuple[Groups, int, Tensor], k: int, shuffled: bool
+) -> None:
+    groups, _, value = drawn
+    index = to_index(groups)
+
+    def run(value: Tensor, index: Tensor) -> list[Tensor]:
+        generator = torch.Generator().manual_seed(0) if shuffled else None
+        return [
+            *group_order(value, index[1], len(groups)),
+            group_rank(value, index[1], len(groups)),
+            group_topk(value, index, len(groups), k, generator),
+        ]
+
+    with second_device() as device:
+        found = run(value.to(device), index.to(device))
+        assert all(part.device == device for part in found)
+    for part, expected in zip(found, run(value, index), strict=True):
+        assert torch.equal(part.cpu(), expected)

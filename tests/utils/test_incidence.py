@@ -2,10 +2,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.strategies import (
     SETTINGS,
     Groups,
@@ -290,3 +291,34 @@ def test_fingerprints_tell_hypergraphs_apart() -> None:
     others.append((torch.cat([index, index[:, :1]], dim=1), 4))
     values = {incidence_fingerprint(*other) for other in [*others, (index, 4)]}
     assert len(values) == len(others) + 1
+
+
+@settings(SETTINGS, max_examples=10)
+@given(incidences())
+def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
+    index, groups, num_nodes = drawn
+    size = (num_nodes, len(groups))
+    in_order = index[:, torch.argsort(index[1], stable=True)]
+
+    def run(index: Tensor, in_order: Tensor) -> list[Tensor]:
+        ptr = index_ptr(in_order[1], size[1])
+        ones = torch.ones(size[1], dtype=torch.double, device=index.device)
+        return [
+            ptr,
+            *arange_by_ptr(ptr[:-1], torch.diff(ptr)),
+            incidence_matrix(index, *size) @ ones,
+            *gather_hyperedges(in_order, size[1]),
+            *collapse_incidences(index, num_nodes),
+            distinct_hyperedges(index, *size),
+        ]
+
+    with second_device() as device:
+        moved = (index.to(device), in_order.to(device))
+        check_hyperedge_index(moved[0], *size)
+        assert is_sorted(moved[1][1])
+        found = run(*moved)
+        assert all(part.device == device for part in found)
+        fingerprint = incidence_fingerprint(moved[0], num_nodes)
+    assert fingerprint == incidence_fingerprint(index, num_nodes)
+    for part, expected in zip(found, run(index, in_order), strict=True):
+        assert torch.equal(part.cpu(), expected)

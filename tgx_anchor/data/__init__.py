@@ -1,4 +1,4 @@
-r"""Hypergraphs, and the incidences of one as layers take them."""
+r"""Data object of hypergraphs, and its conversion from and to other formats."""
 
 from tgx_anchor.data.anchor_data import AnchorData
 from tgx_anchor.data.hyperedge_index import HyperedgeIndex

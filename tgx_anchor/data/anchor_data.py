@@ -248,6 +248,7 @@ class AnchorData(Data):
         # hypergraphs then; lists come out as they went in.
         if isinstance(value, Mapping):
             value = [{key: list(names) for key, names in value.items()}]
+            value = self._per_graph(value)
         self._store['column_names'] = value
 
     @property
@@ -260,7 +261,15 @@ class AnchorData(Data):
 
     @role_names.setter
     def role_names(self, value: Any) -> None:
-        self._store['role_names'] = list(value) if isinstance(value, tuple) else value
+        if isinstance(value, (list, tuple)) and not any(
+            isinstance(name, list) for name in value
+        ):
+            value = self._per_graph(list(value))
+        self._store['role_names'] = value
+
+    def _per_graph(self, value: Any) -> Any:
+        # A batch holds one entry per hypergraph.
+        return [value] * self.num_graphs if isinstance(self, Batch) else value
 
     @property
     def source(self) -> str | None:

@@ -264,6 +264,7 @@ def build_anchor_data(table: RoleTable, entry: CatalogEntry, anchor: str) -> Anc
         role=merged,
         node_id=_vocabulary(node_id[np.argsort(shuffle.numpy())]),
         hyperedge_id=_vocabulary(table.hyperedge_id),
+        role_names=entry.roles,
         source=entry.name,
     )
     return data.sort(sort_by_row=True).hyperedge_subgraph(kept, relabel_nodes=True)

@@ -106,6 +106,7 @@ class PlantedAnchorDataset(InMemoryDataset):
             num_hyperedges=num_hyperedges,
             y=y,
             role=(~y).long(),
+            role_names=_ROLES,
             node_strength=torch.from_numpy(strength).to(torch.get_default_dtype()),
             node_id=torch.arange(num_nodes),
             hyperedge_id=torch.arange(num_hyperedges),

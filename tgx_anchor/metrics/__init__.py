@@ -1,4 +1,4 @@
-r"""Figures that say how good predictions are."""
+r"""Metrics of predicted anchors."""
 
 from tgx_anchor.metrics.anchor_accuracy import anchor_accuracy
 from tgx_anchor.metrics.anchor_evaluator import AnchorEvaluator

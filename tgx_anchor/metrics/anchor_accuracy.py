@@ -1,4 +1,4 @@
-"""Accuracy of many scores at once."""
+"""Accuracy of one or several scores per incidence."""
 
 import torch
 from torch import Tensor
@@ -8,8 +8,8 @@ from torch_geometric.utils import scatter
 def anchor_accuracy(
     score: Tensor, y: Tensor, hyperedge: Tensor, num_hyperedges: int
 ) -> Tensor:
-    r"""The probability that the members of highest score are exactly the anchors,
-    over all ways of ordering equal scores, for each hyperedge.
+    r"""Computes for each hyperedge the probability that the members of highest score
+    are exactly the anchors, over all ways of ordering equal scores.
 
     Args:
         score (torch.Tensor): The score of each incidence, in one or several columns.
@@ -21,7 +21,7 @@ def anchor_accuracy(
         - **score:** :math:`(P)` or :math:`(P, K)`
         - **y, hyperedge:** :math:`(P)`
         - **output:** :math:`(M)` or :math:`(M, K)`, in double precision; only
-          hyperedges with an anchor have a meaning
+          the rows of hyperedges with an anchor have a meaning
     """
     table = score.unsqueeze(1) if score.dim() == 1 else score
     low, high = torch.finfo(table.dtype).min, torch.finfo(table.dtype).max

@@ -1,4 +1,4 @@
-"""How well a score per incidence finds the anchors."""
+"""Evaluation of scores per incidence against the known anchors."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -29,9 +29,9 @@ class AnchorEvaluator:
     :obj:`hits@k` look at the anchor that ranks first, and :obj:`ndcg` divides the
     summed gain of all anchors by the best possible one.
 
-    Equal scores are no order. With :obj:`ties="expected"` each figure is its exact
+    Equal scores have no order. With :obj:`ties="expected"` each figure is its exact
     expectation over all ways of ordering equal scores; with :obj:`ties="random"`
-    one way is drawn with :obj:`seed`.
+    one order is drawn with :obj:`seed`.
 
     .. code-block:: python
 
@@ -44,7 +44,7 @@ class AnchorEvaluator:
             (default: :obj:`()`)
         chance (bool, optional): If set to :obj:`True`, will add :obj:`chance`, the
             expected accuracy of a blind guess. (default: :obj:`False`)
-        ties (str, optional): What to do about equal scores, :obj:`"expected"` or
+        ties (str, optional): The treatment of equal scores, :obj:`"expected"` or
             :obj:`"random"`. (default: :obj:`"expected"`)
         seed (int, optional): Decides the order of equal scores if :obj:`ties` is
             :obj:`"random"`. (default: :obj:`0`)
@@ -70,7 +70,7 @@ class AnchorEvaluator:
 
     @property
     def expected_input_format(self) -> str:
-        r"""What :meth:`eval` takes, in words."""
+        r"""The arguments of :meth:`eval`, in words."""
         return (
             'score: torch.Tensor [num_incidences], finite, higher is more likely\n'
             'data: AnchorData with y [num_incidences], True where a member anchors\n'
@@ -81,7 +81,7 @@ class AnchorEvaluator:
 
     @property
     def expected_output_format(self) -> str:
-        r"""What :meth:`eval` returns, in words."""
+        r"""The result of :meth:`eval`, in words."""
         return (
             '\n'.join(f'{name}: float in [0, 1]' for name in self._names)
             + '\nnum_hyperedges: int, how many hyperedges were averaged'
@@ -99,7 +99,7 @@ class AnchorEvaluator:
         mask: Tensor | None = None,
         rank_score: Tensor | None = None,
     ) -> dict[str, float]:
-        r"""The mean of each figure over the hyperedges in :obj:`mask`.
+        r"""Computes the mean of each figure over the hyperedges in :obj:`mask`.
 
         Args:
             score (torch.Tensor): The score of each incidence.
@@ -126,7 +126,7 @@ class AnchorEvaluator:
     def eval_by_size(
         self, score: Tensor, data: AnchorData, mask: Tensor | None = None
     ) -> dict[int, dict[str, float]]:
-        r"""As :meth:`eval`, apart for each size of hyperedge, in ascending order."""
+        r"""Computes :meth:`eval` for each size of hyperedges, in ascending order."""
         mask = self._check(score, data, mask)
         figures = self.per_hyperedge(score, data, mask)
         sizes, which = torch.unique(data.hyperedge_size[mask], return_inverse=True)
@@ -146,8 +146,8 @@ class AnchorEvaluator:
     def per_hyperedge(
         self, score: Tensor, data: AnchorData, mask: Tensor | None = None
     ) -> dict[str, Tensor]:
-        r"""As :meth:`eval`, before the mean is taken: one value for each hyperedge in
-        :obj:`mask`, in their order.
+        r"""Computes the figures of :meth:`eval` for each hyperedge in :obj:`mask`, in
+        their order.
         """
         mask = self._check(score, data, mask)
         part = AnchorData(
@@ -170,7 +170,7 @@ class AnchorEvaluator:
             row = int((~torch.isfinite(score)).nonzero()[0])
             raise ValueError(f"'score' must be finite (got {score[row]} at {row})")
         if data.get('y') is None:
-            raise ValueError("'data' must have anchors in 'y' (got none)")
+            raise ValueError("'y' is missing: 'data' must have the known anchors")
         known = data.known_mask
         if mask is None:
             mask = known & data.choice_mask
@@ -187,7 +187,10 @@ class AnchorEvaluator:
                 f'(got hyperedge {unknown})'
             )
         if not mask.any():
-            raise ValueError("'mask' must hold at least one hyperedge (got none)")
+            raise ValueError(
+                "'mask' must hold at least one hyperedge; without a mask, one must "
+                'have a known anchor and leave a choice'
+            )
         return mask
 
     def _figures(self, score: Tensor, data: AnchorData) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-r"""What is written onto the data before a model sees it."""
+r"""Transforms of hypergraphs: input features and splits."""
 
 from tgx_anchor.transforms.add_random_walk_embedding import AddRandomWalkEmbedding
 from tgx_anchor.transforms.add_topological_features import AddTopologicalFeatures

@@ -12,11 +12,11 @@ from tgx_anchor.utils import (
     index_ptr,
 )
 
-# Walks that advance together: few enough for their rows to stay in the cache.
+# The number of walks that advance together, whose rows fit into the cache.
 _BLOCK = 2**16
-# Memberships that are looked up together.
+# The number of memberships that are looked up together.
 _LOOKUPS = 2**22
-# At most this many candidates are drawn at once for the same step.
+# The largest number of candidates that are drawn at once for the same step.
 _MAX_COPIES = 64
 
 
@@ -28,7 +28,7 @@ class HypergraphWalk:
     :math:`m_c(e) / |e| \cdot \sum_{u \in e \setminus c} m_u(e) \, d_u^{-1/2}`,
     then its member :math:`x`, with probability proportional to
     :math:`m_x(e) \, d_x^{-1/2}`. They are accepted with probability
-    :math:`\beta / \max \beta`, which gives the distribution of the walk exactly.
+    :math:`\beta / \max \beta`, so that the walk has exactly its distribution.
     A candidate is accepted with a probability of at least
     :math:`\min \beta / \max \beta > 0`, whatever happened before: the draw ends with
     probability one, after :math:`\max \beta / \min \beta` candidates at most on
@@ -59,15 +59,15 @@ class HypergraphWalk:
         index = index[:, kept]
         self.node, hyperedge = index
 
-        # Members of each hyperedge by their weight, on one line of which each
-        # hyperedge has a part.
+        # Cumulative weights of the members of all hyperedges: each hyperedge has an
+        # interval, in which a uniform number picks a member.
         weight = count * degree[self.node].double().rsqrt()
         self.line = cumsum(weight)
         ptr = index_ptr(hyperedge, num_hyperedges)
         total = torch.diff(self.line[ptr])
         weight = torch.diff(self.line)
 
-        # Likewise the hyperedges of each node.
+        # The same for the hyperedges of each node.
         order = torch.argsort(self.node, stable=True)
         node_ptr = index_ptr(self.node[order], num_nodes)
         others = (total[hyperedge] - weight) * count / size[hyperedge]
@@ -76,8 +76,8 @@ class HypergraphWalk:
         self.node_span = torch.diff(self.node_line[node_ptr])
         self.node_last = node_ptr[1:] - 1
 
-        # What a draw needs of the incidence (c, e): where e begins, what its other
-        # members weigh, where c begins, what it weighs.
+        # For each incidence (c, e): the begin of e, the weight of its other members,
+        # the begin of c and its weight.
         rows = [self.line[ptr[hyperedge]], total[hyperedge] - weight]
         rows += [self.line[:-1], weight]
         self.incidence = torch.stack(rows, dim=1)[order]
@@ -90,8 +90,7 @@ class HypergraphWalk:
         self.near = 1.0 / highest
         self.far = 1 / q / highest
         self.neighbourhood = Neighbourhood(index, num_nodes, num_hyperedges)
-        # Nodes with one group, however often it came, which therefore holds all of
-        # s, c and x.
+        # Nodes of one distinct group, which therefore holds all of s, c and x.
         self.is_single = self.neighbourhood.degree == 1
 
     def sample(
@@ -116,7 +115,7 @@ class HypergraphWalk:
             - **output:** :math:`(W, \mathrm{length})`, of 32-bit integers
         """
         walk = start.to(torch.int32).view(-1, 1).repeat(1, length)
-        # Whoever has co-members only meets others who have.
+        # A node with co-members only meets nodes with co-members.
         moving = (self.node_span[start] > 0).nonzero().view(-1)
         blocks = moving.split(_BLOCK)
         for rows in tqdm(blocks, desc='walks', disable=not progress):
@@ -148,8 +147,7 @@ class HypergraphWalk:
         todo = torch.arange(current.numel(), device=current.device)
         budget = max(current.numel(), 1024)
         while todo.numel() > 0:
-            # The fewer walks wait, the more candidates each of them gets, so that
-            # the last ones do not take a hundred rounds.
+            # The last few walks get several candidates each, which saves rounds.
             copies = min(budget // todo.numel(), _MAX_COPIES)
             row = todo.repeat_interleave(copies) if copies > 1 else todo
             node = _take(current, row)
@@ -186,11 +184,11 @@ class HypergraphWalk:
         candidate: Tensor,
         generator: torch.Generator | None,
     ) -> Tensor:
-        # The draw comes first, and only what it leaves open is looked up.
+        # Neighbourhoods are looked up only where the drawn number leaves it open.
         draw = _rand(1, node, generator)[0]
         if_close, if_near = draw < self.close, draw < self.near
         accepted = draw < self.far
-        # Where all neighbours are close, they are as likely as in a first step.
+        # Where all neighbours are close, none is preferred: each is accepted.
         only = _take(self.is_single, node)
         unsure = (if_close != accepted) | (if_near != accepted)
         row = (unsure & ~only).nonzero().view(-1)
@@ -209,10 +207,10 @@ class HypergraphWalk:
 class Neighbourhood:
     r"""Tells whether two or three nodes share a hyperedge.
 
-    Pairs of nodes are listed as long as they take memory in proportion to the
-    incidences, small hyperedges first; in the other hyperedges, and for three nodes,
-    those of the node that has fewest are searched for the others. Repeated groups
-    count once, which takes most hyperedges off the hubs of e-mail data.
+    Pairs of nodes in small hyperedges are listed, up to a number in proportion to the
+    incidences. For larger hyperedges, and for three nodes, the hyperedges of the node
+    that has fewest are searched for the others. Repeated groups count once, which
+    leaves few hyperedges to the hubs of e-mail data.
 
     Args:
         hyperedge_index (torch.Tensor): The distinct incidences, sorted by hyperedge,
@@ -257,7 +255,7 @@ class Neighbourhood:
         return _padded(pairs)
 
     def share(self, a: Tensor, b: Tensor) -> Tensor:
-        r"""Whether each :obj:`a` is :obj:`b`, or shares a hyperedge with it.
+        r"""Returns whether each :obj:`a` is :obj:`b`, or shares a hyperedge with it.
 
         Shapes:
             - **a, b, output:** :math:`(n)`
@@ -270,8 +268,8 @@ class Neighbourhood:
         return found
 
     def share_all(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-        r"""Whether each :obj:`a`, :obj:`b` and :obj:`c` share a hyperedge, where
-        :obj:`a` and :obj:`b` are known to share one.
+        r"""Returns whether each :obj:`a`, :obj:`b` and :obj:`c` share a hyperedge,
+        where :obj:`a` and :obj:`b` are known to share one.
 
         Shapes:
             - **a, b, c, output:** :math:`(n)`
@@ -301,8 +299,8 @@ class Membership:
         self.degree = torch.diff(self.ptr)
 
     def common(self, *nodes: Tensor) -> Tensor:
-        r"""Whether some hyperedge holds the n-th node of every argument, in time that
-        grows with the number of hyperedges of the least active one.
+        r"""Returns whether some hyperedge holds the n-th node of every argument, in
+        time that grows with the number of hyperedges of the least active one.
 
         Shapes:
             - **nodes, output:** :math:`(n)`
@@ -326,7 +324,7 @@ class Membership:
 
 
 def _padded(key: Tensor) -> Tensor:
-    # A last entry that is never asked for, so that every search ends at an entry.
+    # The last entry is larger than all keys, so that every search ends at an entry.
     return torch.cat([key, key.new_full((1,), torch.iinfo(torch.long).max)])
 
 

@@ -1,4 +1,4 @@
-"""Centralities as numbers that can be compared."""
+"""Rounding of centralities, so that equal ones compare as equal."""
 
 import torch
 from torch import Tensor
@@ -9,8 +9,8 @@ def round_centrality(value: Tensor) -> tuple[Tensor, Tensor]:
     the order of summation.
 
     Returns:
-        The rounded values, and the number of each among the distinct ones in their
-        order.
+        The rounded values, and the rank of each among the distinct rounded values,
+        from zero for the smallest.
 
     Shapes:
         - **value:** :math:`(N)`

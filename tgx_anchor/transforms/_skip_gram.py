@@ -1,4 +1,4 @@
-"""Skip-gram with negative sampling, by whole blocks of walks."""
+"""Skip-gram with negative sampling: our own, and that of gensim."""
 
 import torch
 from torch import Tensor
@@ -7,8 +7,8 @@ from tqdm import tqdm
 
 # The final learning rate of word2vec, as a share of the first one.
 _FINAL_RATE = 0.0001 / 0.025
-# Walks that are learned from at the same time: more leave the cache, and fewer take
-# longer, but a small hypergraph needs all the steps that it can get.
+# The number of walks of a step: more do not fit into the cache and fewer take longer,
+# but a small hypergraph needs many steps.
 _MIN_BLOCK, _MAX_BLOCK = 4, 32
 _NODES_PER_WALK = 100
 # The negative samples of a walk, as a multiple of those of a pair.
@@ -87,6 +87,66 @@ def skip_gram(
     return model.inner
 
 
+def gensim_skip_gram(
+    walk: Tensor,
+    num_nodes: int,
+    dim: int,
+    window: int = 10,
+    num_negatives: int = 5,
+    num_epochs: int = 1,
+    lr: float = 0.025,
+    sample: float = 1e-3,
+    seed: int = 0,
+) -> Tensor:
+    r"""Embeds nodes by the skip-gram of :obj:`gensim`, pair by pair, on one thread of
+    the CPU.
+
+    Args:
+        walk (torch.Tensor): The nodes of each walk, among them all nodes.
+        num_nodes (int): The number of nodes :math:`N`.
+        dim (int): The size :math:`D` of a vector.
+        window (int, optional): The largest distance of a pair. (default: :obj:`10`)
+        num_negatives (int, optional): The number of negatives of a pair.
+            (default: :obj:`5`)
+        num_epochs (int, optional): How often walks are used. (default: :obj:`1`)
+        lr (float, optional): The first learning rate. (default: :obj:`0.025`)
+        sample (float, optional): The frequency above which nodes are left out at
+            random; zero keeps all. (default: :obj:`1e-3`)
+        seed (int, optional): Decides the order of walks and all random numbers.
+            (default: :obj:`0`)
+
+    Shapes:
+        - **walk:** :math:`(W, T)`
+        - **output:** :math:`(N, D)`, the input vectors
+    """
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise ImportError(
+            "backend='gensim' needs gensim: pip install 'tgx_anchor[bench]', or use "
+            "backend='torch'"
+        ) from error
+
+    order = torch.randperm(len(walk), generator=torch.Generator().manual_seed(seed))
+    model = Word2Vec(
+        [[str(node) for node in nodes] for nodes in walk.cpu()[order].tolist()],
+        vector_size=dim,
+        window=window,
+        min_count=0,
+        sg=1,
+        negative=num_negatives,
+        epochs=num_epochs,
+        alpha=lr,
+        min_alpha=lr * _FINAL_RATE,
+        sample=sample,
+        # Only one thread gives the same result again.
+        workers=1,
+        seed=seed,
+    )
+    names = [str(node) for node in range(num_nodes)]
+    return torch.tensor(model.wv[names], device=walk.device)
+
+
 class _SkipGram:
     def __init__(
         self,
@@ -118,15 +178,15 @@ class _SkipGram:
         inner, outer = _rows(self.inner, node), _rows(self.outer, other)
 
         error = torch.bmm(inner, outer.transpose(1, 2)).sigmoid_()
-        # How many pairs of j have another target than k: a negative that is the
-        # target does not count.
+        # The number of pairs of j whose target is not k: a negative that is the target
+        # does not count.
         same = (node.unsqueeze(2) == noise.unsqueeze(1)).to(pair.dtype)
         open_ = pair.sum(dim=2, keepdim=True) - torch.bmm(pair, same)
         error[:, :, :length].neg_().add_(1).mul_(pair)
         error[:, :, length:].mul_(open_).mul_(-1 / _SHARED)
 
-        # The last column adds up what damps a step. Errors of negatives are negative,
-        # and change their sign there.
+        # The last column sums the curvatures that damp a step. Errors of negatives are
+        # negative, and change their sign there.
         square = inner.square().sum(dim=2, keepdim=True)
         change = torch.bmm(error.transpose(1, 2), torch.cat([inner, square], dim=2))
         change[:, length:, -1].neg_()
@@ -137,8 +197,8 @@ class _SkipGram:
         _move(self.inner, node, change, rate)
 
     def _pairs(self, node: Tensor) -> Tensor:
-        # One where (j, i) is a pair: i is in reach. Nodes that are left out stand
-        # nowhere, and others close up.
+        # One where (j, i) is a pair, since i is in reach. Nodes that are left out have
+        # no place, and the others close the gap.
         kept = self.draw.uniform(*node.size()) < self.kept[node]
         place = kept.cumsum(dim=1).float().masked_fill_(~kept, torch.inf)
         reach = self.draw.uniform(*node.size()).mul_(self.window).floor_().add_(1)
@@ -175,7 +235,7 @@ def _rows(table: Tensor, index: Tensor) -> Tensor:
 
 
 def _move(table: Tensor, index: Tensor, change: Tensor, rate: float) -> None:
-    # Adds to each row of the table what all its places in the block ask for.
+    # Adds the damped sum of the changes at all places of a row in the block.
     row, place = torch.unique(index, return_inverse=True)
     total = change.new_zeros((row.numel(), change.size(2)))
     total.index_add_(0, place.view(-1), change.view(-1, change.size(2)))

@@ -1,4 +1,6 @@
-"""Node features from random walks, as the neural baselines start from."""
+"""Node embeddings from random walks, the input features of the neural baselines."""
+
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -7,7 +9,7 @@ from torch_geometric.transforms import BaseTransform
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.transforms._hypergraph_walk import HypergraphWalk
-from tgx_anchor.transforms._skip_gram import skip_gram
+from tgx_anchor.transforms._skip_gram import gensim_skip_gram, skip_gram
 
 
 @functional_transform('add_random_walk_embedding')
@@ -38,12 +40,13 @@ class AddRandomWalkEmbedding(BaseTransform):
     then standardised over all nodes (mean 0, population standard deviation 1; zeros
     where all are equal).
 
-    Skip-gram is our own, not that of :obj:`gensim` as in the paper: a step for a block
-    of walks and not for a pair takes a fraction of the time, and needs no package. What
-    baselines make of either is in :obj:`benchmarks/results/reference_habits.md`.
+    The default skip-gram makes a step for a block of walks, which takes a fraction of
+    the time of :obj:`gensim`, as used by the paper, with its step for each pair.
+    :obj:`benchmarks/results/reference_habits.md` compares the accuracies of baselines
+    that start from either.
 
-    The result is the same, bit for bit, for the same hypergraph, arguments, PyTorch
-    version and machine with one CPU thread. It takes time: compute it once, as
+    The result is the same, bit for bit, for the same hypergraph, arguments, package
+    versions and machine with one CPU thread. It takes time: compute it once, as
     :obj:`pre_transform` of a dataset.
 
     Args:
@@ -67,6 +70,9 @@ class AddRandomWalkEmbedding(BaseTransform):
         sample (float, optional): The frequency in walks above which nodes are left
             out at random; zero keeps all. (default: :obj:`1e-3`)
         seed (int, optional): Decides all random numbers. (default: :obj:`0`)
+        backend (str, optional): The skip-gram to use: :obj:`"torch"`, or
+            :obj:`"gensim"`, which needs the package of that name.
+            (default: :obj:`"torch"`)
         progress (bool, optional): If set to :obj:`True`, will show a bar.
             (default: :obj:`False`)
 
@@ -89,6 +95,7 @@ class AddRandomWalkEmbedding(BaseTransform):
         sample: float = 1e-3,
         seed: int = 0,
         progress: bool = False,
+        backend: Literal['torch', 'gensim'] = 'torch',
     ) -> None:
         for name, value in (
             ('dim', dim),
@@ -109,6 +116,8 @@ class AddRandomWalkEmbedding(BaseTransform):
             raise ValueError(
                 f"'attr_name' must be 'x' or start with 'node_' (got {attr_name!r})"
             )
+        if backend not in ('torch', 'gensim'):
+            raise ValueError(f"'backend' must be 'torch' or 'gensim' (got {backend!r})")
         self.dim = dim
         self.attr_name = attr_name
         self.walks_per_node = walks_per_node
@@ -122,34 +131,36 @@ class AddRandomWalkEmbedding(BaseTransform):
         self.sample = sample
         self.seed = seed
         self.progress = progress
+        self.backend = backend
 
     def forward(self, data: AnchorData) -> AnchorData:
         r"""Adds the embeddings to :obj:`data`."""
-        num_nodes = int(data.num_nodes or 0)
-        if num_nodes == 0:
-            device = data.hyperedge_index.device
-            data[self.attr_name] = torch.zeros((0, self.dim), device=device)
-            return data
+        data[self.attr_name] = standardize(self._embedding(data))
+        names = [f'random_walk_{i}' for i in range(self.dim)]
+        return data.name_columns(self.attr_name, names)
+
+    def _embedding(self, data: AnchorData) -> Tensor:
+        if data.num_nodes == 0:
+            return torch.zeros((0, self.dim), device=data.hyperedge_index.device)
         generator = torch.Generator().manual_seed(self.seed)
-        embedding = skip_gram(
-            self.walk(data, generator),
-            num_nodes,
+        walk = self.walk(data, generator)
+        arguments = (
+            data.num_nodes,
             self.dim,
             self.window,
             self.num_negatives,
             self.num_epochs,
             self.lr,
             self.sample,
-            generator,
-            self.progress,
         )
-        data[self.attr_name] = standardize(embedding)
-        return data
+        if self.backend == 'gensim':
+            return gensim_skip_gram(walk, *arguments, self.seed)
+        return skip_gram(walk, *arguments, generator, self.progress)
 
     def walk(
         self, data: AnchorData, generator: torch.Generator | None = None
     ) -> Tensor:
-        r"""The random walks that the embeddings are learned from.
+        r"""Draws the random walks that the embeddings are learned from.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -160,7 +171,7 @@ class AddRandomWalkEmbedding(BaseTransform):
             - **output:** :math:`(\mathrm{walks\_per\_node} \cdot N,
               \mathrm{walk\_length})`
         """
-        index, num_nodes = data.hyperedge_index, int(data.num_nodes or 0)
+        index, num_nodes = data.hyperedge_index, data.num_nodes
         if generator is None:
             generator = torch.Generator().manual_seed(self.seed)
         walker = HypergraphWalk(index, num_nodes, data.num_hyperedges, self.p, self.q)
@@ -176,8 +187,8 @@ class AddRandomWalkEmbedding(BaseTransform):
 
 
 def standardize(value: Tensor) -> Tensor:
-    r"""Makes the mean of each column 0 and its population standard deviation 1; zeros
-    where all are equal.
+    r"""Shifts and scales each column to mean 0 and population standard deviation 1.
+    A column of equal values becomes zero.
 
     Args:
         value (torch.Tensor): The columns.
@@ -185,6 +196,8 @@ def standardize(value: Tensor) -> Tensor:
     Shapes:
         - **value, output:** :math:`(N, D)`
     """
+    if value.numel() == 0:
+        return value
     value = value.double()
     value = value - value.mean(dim=0)
     # Where all are equal, the rounding of their mean must not be blown up.

@@ -1,4 +1,4 @@
-"""The topological features of the paper, on every incidence."""
+"""Topological features of incidences."""
 
 from collections.abc import Callable, Sequence
 
@@ -55,7 +55,7 @@ class AddTopologicalFeatures(BaseTransform):
       :obj:`local_rank_std`: mean and population standard deviation of the local
       values over the hyperedges of :math:`v`
 
-    and at last the size :math:`|e|`, which is local: with all four centralities
+    and last the size :math:`|e|`, which is local: with all four centralities
     :math:`4 \cdot 6 + 4 \cdot 2 + 1 = 33` columns, in the order of
     :obj:`feature_names`. Where all values are equal, normalised values are zero.
 
@@ -116,7 +116,7 @@ class AddTopologicalFeatures(BaseTransform):
     def forward(self, data: AnchorData) -> AnchorData:
         r"""Adds the features to :obj:`data`."""
         node, hyperedge = data.hyperedge_index
-        num_nodes, num_hyperedges = int(data.num_nodes or 0), data.num_hyperedges
+        num_nodes, num_hyperedges = data.num_nodes, data.num_hyperedges
         column = {name: i for i, name in enumerate(self.feature_names)}
         out = torch.empty((node.numel(), len(column)), device=node.device)
         count = torch.bincount(node, minlength=num_nodes).clamp(min=1)
@@ -139,11 +139,12 @@ class AddTopologicalFeatures(BaseTransform):
             size = data.hyperedge_size.to(out.dtype)
             out[:, column[SIZE_COLUMN]] = size[hyperedge]
 
-        previous = data.get('incidence_attr')
+        names, previous = self.feature_names, data.get('incidence_attr')
         if self.cat and previous is not None:
             out = torch.cat([previous.to(out.dtype), out], dim=1)
+            names = data.names('incidence_attr') + names
         data.incidence_attr = out
-        return data
+        return data.name_columns('incidence_attr', names)
 
     def __repr__(self) -> str:
         return (
@@ -175,7 +176,7 @@ def _local_columns(
     node, hyperedge = hyperedge_index
     order = group_order(level.index_select(0, node), hyperedge, num_hyperedges)
     ranked = value.index_select(0, node.index_select(0, order.perm))
-    # Empty hyperedges may point past the end, but nobody asks for theirs.
+    # Empty hyperedges may point past the end; their values are not used.
     padded = torch.cat([ranked, ranked.new_zeros(1)])
     size = torch.diff(order.ptr)
     low = padded[(order.ptr[1:] - 1).clamp(min=0)]
@@ -191,7 +192,7 @@ def _local_columns(
 
 
 def _mean_and_std(value: Tensor, node: Tensor, count: Tensor) -> list[Tensor]:
-    # Over the incidences of each node, of which there are 'count'.
+    # Each node has 'count' incidences.
     mean = scatter(value, node, 0, count.numel(), 'sum') / count
     deviation = value - mean.index_select(0, node)
     variance = scatter(deviation.square_(), node, 0, count.numel(), 'sum') / count

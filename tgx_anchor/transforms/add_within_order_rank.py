@@ -1,4 +1,4 @@
-"""Where a node stands among the members of its group, by four centralities."""
+"""Ranks of nodes among the members of their groups, by four centralities."""
 
 import torch
 from torch import Tensor
@@ -51,21 +51,23 @@ class AddWithinOrderRank(BaseTransform):
     def forward(self, data: AnchorData) -> AnchorData:
         r"""Adds the ranks to :obj:`data`."""
         node, hyperedge = data.hyperedge_index
-        size = (int(data.num_nodes or 0), data.num_hyperedges)
-        centralities = (
-            degree(data.hyperedge_index, *size),
-            eigenvector_centrality(data.hyperedge_index, *size, weighted=self.weighted),
-            pagerank(data.hyperedge_index, *size),
-            coreness(data.hyperedge_index, *size),
-        )
+        size = (data.num_nodes, data.num_hyperedges)
+        index = data.hyperedge_index
+        centralities = {
+            'degree': degree(index, *size),
+            'eigenvector': eigenvector_centrality(index, *size, weighted=self.weighted),
+            'pagerank': pagerank(index, *size),
+            'coreness': coreness(index, *size),
+        }
         out = torch.empty((node.numel(), len(centralities)), device=node.device)
         count = data.hyperedge_size[hyperedge]
-        for i, value in enumerate(centralities):
+        for i, value in enumerate(centralities.values()):
             _, level = round_centrality(value)
             rank = _dense_rank(level[node], hyperedge, data.num_hyperedges)
             out[:, i] = rank.to(out.dtype) / count
         data.incidence_rank = out
-        return data
+        names = [f'{name}_within_order_rank' for name in centralities]
+        return data.name_columns('incidence_rank', names)
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}(weighted={self.weighted})'

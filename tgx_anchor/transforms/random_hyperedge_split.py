@@ -1,4 +1,4 @@
-"""Seeded splits of hyperedges that never part a repeated group."""
+"""Seeded splits of hyperedges that keep repeated groups together."""
 
 import torch
 from torch import Tensor
@@ -14,24 +14,24 @@ class RandomHyperedgeSplit(BaseTransform):
     r"""Adds :obj:`train_mask`, :obj:`val_mask` and :obj:`test_mask` over hyperedges
     (functional name: :obj:`random_hyperedge_split`).
 
-    What is drawn are the *distinct node sets*, so that the same group never sits on
-    two sides. A hyperedge is in no mask if it leaves no choice (one member, or all
-    members are anchors), or if its anchor is unknown while others are known; such
-    hyperedges still belong to the topology.
+    The split draws *distinct node sets*, so that the same group is never in two masks.
+    A hyperedge is in no mask if it leaves no choice (one member, or all members are
+    anchors), or if its anchor is unknown while others are known; such hyperedges still
+    belong to the topology.
 
     Args:
         train (float, optional): The share of the distinct node sets to train on.
             (default: :obj:`0.075`)
-        val (float, optional): The share of the distinct node sets to tune on.
+        val (float, optional): The share of the distinct node sets to validate on.
             (default: :obj:`0.025`)
         test (float, optional): The share of the distinct node sets to test on. If
-            set to :obj:`None`, will take all that are left.
+            set to :obj:`None`, will take all remaining ones.
             (default: :obj:`None`)
-        seed (int, optional): Decides the draw, on every device alike.
+        seed (int, optional): The seed of the draw, which is the same on all devices.
             (default: :obj:`0`)
         num_splits (int, optional): The number of splits; the masks of several are
-            the columns of one tensor. The first splits do not depend on how many
-            follow. (default: :obj:`1`)
+            the columns of one tensor. The first splits do not depend on the number of
+            splits. (default: :obj:`1`)
 
     Shapes:
         - **train_mask, val_mask, test_mask:** :math:`(M)`, or :math:`(M, S)` if
@@ -69,7 +69,7 @@ class RandomHyperedgeSplit(BaseTransform):
         if known.any():
             eligible = eligible & known
         number = distinct_hyperedges(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+            data.hyperedge_index, data.num_nodes, data.num_hyperedges
         )
         # Numbers the eligible sets 0, 1, ... in order of first appearance.
         kept, group = torch.unique(number[eligible], return_inverse=True)

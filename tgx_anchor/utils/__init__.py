@@ -1,4 +1,4 @@
-r"""Pure tensor functions on incidences, by topic."""
+r"""Tensor functions on incidences."""
 
 from tgx_anchor.utils.anchorship import (
     anchor_degree,

@@ -1,4 +1,4 @@
-"""How often, and how steadily, a node anchors the groups it is in."""
+"""Statistics of the groups that each node anchors."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,7 @@ from torch_geometric.utils import scatter
 
 
 def anchor_degree(y: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Tensor:
-    r"""The number of hyperedges that each node anchors, :math:`\delta_v`.
+    r"""Counts the hyperedges that each node anchors, :math:`\delta_v`.
 
     Args:
         y (torch.Tensor): Whether the node of an incidence is the anchor.
@@ -22,7 +22,7 @@ def anchor_degree(y: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Tensor:
 
 
 def anchor_proportion(y: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Tensor:
-    r"""The share of its hyperedges that each node anchors,
+    r"""Computes the share of its hyperedges that each node anchors,
     :math:`p_v = \delta_v / d_v`, and zero for a node without hyperedges.
 
     Args:
@@ -39,8 +39,8 @@ def anchor_proportion(y: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Ten
 
 
 def anchor_purity(y: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Tensor:
-    r"""The probability that a node is the anchor in both or in neither of two of
-    its hyperedges drawn at random,
+    r"""Computes the probability that each node is the anchor in both or in neither of
+    two of its hyperedges drawn at random,
 
     .. math::
         \rho_v = \left. \left( \binom{\delta_v}{2} +

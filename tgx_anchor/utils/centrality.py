@@ -1,4 +1,4 @@
-"""Node centralities of a hypergraph, each through its incidences alone."""
+"""Node centralities of a hypergraph, computed on its incidences."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from tgx_anchor.utils.incidence import (
 
 
 def degree(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Tensor:
-    r"""The number of incidences of each node, :math:`d_v`.
+    r"""Counts the incidences of each node, :math:`d_v`.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences.
@@ -86,8 +86,8 @@ def eigenvector_centrality(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> Tensor:
-    r"""The eigenvector centrality of the clique expansion, by the shifted power
-    iteration
+    r"""Computes the eigenvector centrality of the clique expansion by the shifted
+    power iteration
 
     .. math::
         \mathbf{x} \leftarrow \frac{\mathbf{x} + \mathbf{W} \mathbf{x}}
@@ -109,8 +109,8 @@ def eigenvector_centrality(
         weighted (bool, optional): If set to :obj:`False`, all pairs that share a
             hyperedge weigh one; this builds a sparse clique graph.
             (default: :obj:`True`)
-        max_iter (int, optional): The number of iterations after which the last
-            iterate is returned as it is. (default: :obj:`100`)
+        max_iter (int, optional): The largest number of iterations.
+            (default: :obj:`100`)
         tol (float, optional): Stops once :math:`{\| \Delta \mathbf{x} \|}_1` is
             below it. (default: :obj:`1e-6`)
 
@@ -137,7 +137,7 @@ def pagerank(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> Tensor:
-    r"""The PageRank of the weighted clique expansion
+    r"""Computes the PageRank of the weighted clique expansion
 
     .. math::
         \mathbf{x} \leftarrow \gamma \left( \mathbf{W}
@@ -158,8 +158,8 @@ def pagerank(
         num_hyperedges (int): The number of hyperedges :math:`M`.
         damping (float, optional): The damping factor :math:`\gamma`.
             (default: :obj:`0.85`)
-        max_iter (int, optional): The number of iterations after which the last
-            iterate is returned as it is. (default: :obj:`100`)
+        max_iter (int, optional): The largest number of iterations.
+            (default: :obj:`100`)
         tol (float, optional): Stops once :math:`{\| \Delta \mathbf{x} \|}_1` is
             below it. (default: :obj:`1e-6`)
 
@@ -184,12 +184,12 @@ def pagerank(
 
 
 def coreness(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Tensor:
-    r"""The hypergraph coreness: the largest :math:`k` for which the node survives
-    when nodes with fewer than :math:`k` incidences are removed again and again,
-    where a hyperedge dies with the first member it loses.
+    r"""Computes the hypergraph coreness: the largest :math:`k` for which the node is
+    left when nodes with fewer than :math:`k` incidences are removed repeatedly, where a
+    hyperedge is removed with the first of its members.
 
-    All nodes below the current level are peeled at once, so that the number of
-    rounds, not of nodes, is what Python sees.
+    All nodes below the current level are removed at once, so that the time in Python
+    grows with the number of rounds, not of nodes.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, repeated ones counted.

@@ -1,4 +1,4 @@
-"""Per-hyperedge order statistics of values that live on incidences."""
+"""Order statistics of the values of incidences in each hyperedge."""
 
 from typing import NamedTuple
 
@@ -62,7 +62,7 @@ def group_order(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> GroupO
 
 
 def group_rank(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> Tensor:
-    r"""The number of strictly larger values in the same hyperedge.
+    r"""Counts the strictly larger values in the same hyperedge.
 
     Args:
         value (torch.Tensor): The value of each incidence.
@@ -83,13 +83,13 @@ def group_topk(
     k: int = 1,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    r"""The :obj:`k` nodes of highest value in each hyperedge, best first.
+    r"""Returns the :obj:`k` nodes of highest value in each hyperedge, best first.
 
     Args:
         value (torch.Tensor): The value of each incidence.
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
         num_hyperedges (int): The number of hyperedges :math:`M`.
-        k (int, optional): How many nodes. (default: :obj:`1`)
+        k (int, optional): The number of nodes. (default: :obj:`1`)
         generator (torch.Generator, optional): Draws the order of equal values.
             If :obj:`None`, they keep the order of their incidences.
             (default: :obj:`None`)

@@ -1,4 +1,4 @@
-"""Index arithmetic on incidences: check, order, compress, compare, collapse."""
+"""Index arithmetic on incidences: checks, pointers, matrices, distinct groups."""
 
 import warnings
 
@@ -83,8 +83,9 @@ def incidence_matrix(
     transpose: bool = False,
     dtype: torch.dtype = torch.float64,
 ) -> Tensor:
-    r"""The sparse incidence matrix :math:`\mathbf{H} \in \mathbb{R}^{N \times M}`,
-    in compressed rows, so that a product costs one sweep over the incidences.
+    r"""Returns the sparse incidence matrix
+    :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` in compressed rows, so that a product
+    costs one pass over the incidences.
 
     Repeated incidences stay separate entries and add up in a product.
 
@@ -124,17 +125,17 @@ def incidence_matrix(
 def gather_hyperedges(
     hyperedge_index: Tensor, num_hyperedges: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    r"""Renumbers hyperedges in the order of their first members, so that neighbours in
-    memory are neighbours in the hypergraph. Products with the incidence matrix of a
-    large hypergraph are bound by memory, and become several times faster.
+    r"""Renumbers hyperedges in the order of their first members, so that hyperedges of
+    the same nodes are close in memory. Products with the incidence matrix of a large
+    hypergraph are bound by memory, and become several times faster.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
         num_hyperedges (int): The number of hyperedges :math:`M`.
 
     Returns:
-        The renumbered incidences, sorted again; for each of them its place before; and
-        for each hyperedge its number before.
+        The renumbered incidences, sorted again; the old place of each of them; and the
+        old number of each hyperedge.
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
@@ -182,7 +183,8 @@ def _mix(value: Tensor) -> Tensor:
 
 
 def incidence_fingerprint(hyperedge_index: Tensor, num_nodes: int) -> int:
-    r"""A number that tells hypergraphs apart, whatever the order of their incidences.
+    r"""Computes a number that tells hypergraphs apart and does not depend on the order
+    of their incidences.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences.
@@ -197,7 +199,7 @@ def incidence_fingerprint(hyperedge_index: Tensor, num_nodes: int) -> int:
 def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:
     # Exact: after round k, two hyperedges share a label if and only if their first
     # k sorted members agree. All hyperedges here have the same size where they share
-    # a label; those alone in their class need no further look.
+    # a label; those alone in their class need no further comparison.
     position = 0
     size = torch.diff(start)
     active = torch.arange(label.numel(), device=label.device)
@@ -241,7 +243,7 @@ def distinct_hyperedges(
     _, label = torch.unique(hashed, return_inverse=True)
     _, label = torch.unique(label * (member.numel() + 1) + size, return_inverse=True)
 
-    # The first hyperedge of each class speaks for it.
+    # Each class is represented by its first hyperedge.
     order = torch.arange(num_hyperedges, device=label.device)
     first = scatter(order, label, 0, reduce='min')
     twin = first[label][hyperedge]

@@ -1,4 +1,4 @@
-"""Foreign values and errors, shown in one short line."""
+"""Values and errors in one short line of a message."""
 
 import reprlib
 from collections.abc import Iterable
