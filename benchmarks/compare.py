@@ -1,9 +1,7 @@
-r"""Compares AnchorRadar with the nine baselines of its paper and the heuristics, beside
+r"""Compares AnchorRadar with the nine baselines of its paper and two heuristics, beside
 the figures of the paper: accuracy, MRR, NDCG, training time, parameters, peak memory.
 
-Each result goes to a CSV file at once, and a second run continues where the first one
-stopped. Tables (Markdown, LaTeX) and the charts of efficiency go next to it. The same
-as :obj:`tgx-anchor benchmark`.
+The same as :obj:`tgx-anchor benchmark`, with another default of :obj:`--out`.
 """
 
 import sys
@@ -14,7 +12,7 @@ from tgx_anchor.cli import main
 DEFAULT = ['--out', str(Path(__file__).parent / 'results' / 'compare.csv')]
 
 if __name__ == '__main__':
-    # A list of names may also be given word by word.
+    # Names may be separated by spaces as well as by commas.
     words: list[str] = []
     for word in sys.argv[1:]:
         previous = words[-1] if words else ''

@@ -1,53 +1,56 @@
-r"""What some habits of the reference implementations do to the baselines, and what
-else may.
+r"""Measures how habits of the reference implementations, and other doubtful choices,
+change the accuracy of the baselines.
 
-Our baselines leave out what does no good (see :class:`AnchorPredictor`). Where an
-accuracy of ours is far from the paper's, this shows how much of it is due to that:
+Our baselines leave some habits of the references out (see :class:`AnchorPredictor`):
 
 * :obj:`ours`: no habit.
-* :obj:`stale`: HCHA and HNN are validated on what they represented before the last
+* :obj:`stale`: HCHA and HNN are validated on the representations from before the last
   step, with dropout.
-* :obj:`dropout`: HGNN and HAT drop out in validation and testing, too.
+* :obj:`dropout`: HGNN and HAT use dropout in validation and testing, too.
 
-and to what is no habit, but open to doubt:
+Other choices may explain a difference to the paper as well:
 
 * :obj:`logit`: anchors are picked by the logit of their role, by which the paper ranks
-  members, not by its probability, by which the paper picks anchors; of the same model.
+  members, and not by its probability, by which the paper picks anchors; same model.
 * :obj:`rate`: HCHA and HNN learn with that rate of the paper's tables which finds most
-  anchors of validation hyperedges: how much hangs on a rate that was chosen for other
-  random walks.
+  anchors of validation hyperedges. It shows how much depends on the learning rate,
+  which was chosen for other random walks.
 * :obj:`unranked`: CoNHD without the ranks of nodes in their hyperedges.
-* :obj:`gensim`: embeddings of the same walks by the skip-gram that the references use,
-  not by ours.
-
-Each result goes to a CSV file at once; a second run continues where the first one
-stopped.
+* :obj:`gensim`: embeddings by gensim, which the references use, and not by our own
+  skip-gram; same walks.
 """
 
 import argparse
-import csv
-import io
-from functools import lru_cache
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
-from tqdm import tqdm
 
-from tgx_anchor.benchmark import PaperFigures
-from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark import fill_table
+from tgx_anchor.benchmark.methods import (
+    cached_embedding,
+    load_setting,
+    new_model,
+    one_split,
+    prepare,
+)
+from tgx_anchor.benchmark.runner import Tell
+from tgx_anchor.benchmark.tables import mean_text, publish_table
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
-from tgx_anchor.io.files import replace_file
+from tgx_anchor.io import ResultTable
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorPredictor, CoNHD
 from tgx_anchor.nn.predictors.represent import log_proba, represent
 from tgx_anchor.nn.predictors.training import PredictorTraining
+from tgx_anchor.paper import figure
 from tgx_anchor.transforms import AddRandomWalkEmbedding
-from tgx_anchor.transforms.add_random_walk_embedding import standardize
 
 HABITS: dict[str, tuple[str, ...]] = {
     'HGNN': ('dropout', 'gensim'),
@@ -58,34 +61,49 @@ HABITS: dict[str, tuple[str, ...]] = {
     'CoNHD-U': ('unranked', 'gensim'),
     'CoNHD-I': ('unranked', 'gensim'),
 }
-HEADER = ['setting', 'method', 'habit', 'split', 'accuracy', 'num_epochs', 'best_epoch']
 RATES = (0.005, 0.01, 0.03, 0.05, 0.1)
 OUT = Path(__file__).parent / 'results' / 'reference_habits.csv'
 
+# Setting, method, habit, number of the split.
+Task = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True)
+class Row:
+    r"""The accuracy of a method with a habit, and the epochs until it stopped."""
+
+    setting: str
+    method: str
+    habit: str
+    split: int
+    accuracy: float
+    num_epochs: int
+    best_epoch: int
+
 
 class StaleTraining(PredictorTraining):
-    r"""Validates on what was represented before the last step, with dropout."""
+    r"""Validates on the representations from before the last step, with dropout."""
 
     seen: Tensor
 
     def loss(self, batch: AnchorData) -> Tensor:
-        r"""Keeps what it represents."""
+        r"""Computes the loss on the whole hypergraph."""
         out = represent(self.encoder, batch, self.table)
         self.seen = out.detach()
         row = self.mask[batch.hyperedge_index[1]].nonzero().view(-1)
         return torch.nn.functional.cross_entropy(self.head(out[row]), self.role[row])
 
     def logits(self, row: Tensor) -> Tensor:
-        r"""Returns those of what was kept."""
+        r"""Computes the logits that are validated."""
         out: Tensor = self.head(self.seen[row])
         return out
 
 
 class DroppingTraining(PredictorTraining):
-    r"""Drops out in validation, too."""
+    r"""Uses dropout in validation, too."""
 
     def logits(self, row: Tensor) -> Tensor:
-        r"""Computes them with dropout."""
+        r"""Computes the logits that are validated."""
         self.encoder.train()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.epoch)
@@ -96,49 +114,39 @@ class DroppingTraining(PredictorTraining):
 TRAININGS = {'stale': StaleTraining, 'dropout': DroppingTraining}
 
 
-@lru_cache
-def gensim_embedding(setting: str, root: str | None, dim: int) -> Tensor:
-    r"""What gensim makes of the walks, with its defaults but where the reference
-    differs from them.
+def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorData:
+    r"""Returns the split of a task with the features that the model takes.
+
+    Args:
+        task (Task): The task.
+        model (AnchorPredictor): The model.
+        root (str, optional): The folder of the datasets.
     """
-    from gensim.models import Word2Vec
-
+    setting, _, habit, split = task
     data = load_setting(setting, root)
-    walks = AddRandomWalkEmbedding(dim).walk(data)
-    order = torch.randperm(len(walks), generator=torch.Generator().manual_seed(0))
-    model = Word2Vec(
-        [[str(node) for node in walk] for walk in walks[order].tolist()],
-        vector_size=dim,
-        window=10,
-        min_count=0,
-        sg=1,
-        epochs=1,
-        # Only one of them repeats itself.
-        workers=1,
-        seed=0,
-    )
-    names = [str(node) for node in range(int(data.num_nodes or 0))]
-    return standardize(torch.tensor(model.wv[names]))
+    cache = dataset_root(root) / 'embedding'
+    if habit == 'gensim':
+        encoder: Any = model.encoder
+        walk = AddRandomWalkEmbedding(encoder.in_channels, backend='gensim')
+        data.x = cached_embedding(data, walk, cache)
+    return one_split(prepare(data, model, cache), split)
 
 
-def train(
-    setting: str,
-    method: str,
-    habit: str,
-    split: int,
-    root: str | None,
-    lr: float | None,
-) -> tuple[AnchorPredictor, PredictorTraining]:
-    r"""Trains a baseline with a habit, to the end."""
+def habit_model(task: Task, lr: float | None = None) -> AnchorPredictor:
+    r"""Returns the model of a task, not yet fitted.
+
+    Args:
+        task (Task): The task.
+        lr (float, optional): The learning rate; the published one if :obj:`None`.
+            (default: :obj:`None`)
+    """
+    setting, method, habit, _ = task
     model = new_model(method, setting)
     if not isinstance(model, AnchorPredictor):
         raise ValueError(f"'method' must be a baseline (got {method!r})")
+    model.training_class = TRAININGS.get(habit, PredictorTraining)
     if lr is not None:
         model.lr = lr
-    cache = dataset_root(root) / 'embedding'
-    data = one_split(prepare(load_setting(setting, root), model, cache), split)
-    if habit == 'gensim':
-        data.x = gensim_embedding(setting, root, data['x'].size(1))
     encoder = model.encoder
     if habit == 'unranked' and isinstance(encoder, CoNHD):
         model.encoder = CoNHD(
@@ -150,34 +158,29 @@ def train(
             operator=encoder.operator,
             use_rank=False,
         )
-    kind = TRAININGS.get(habit, PredictorTraining)
-    training = kind(model.encoder, data, model._options())
-    # None: shown where there is a terminal.
-    bar = tqdm(total=model.num_epochs, desc=f'{setting} {method} {habit}', disable=None)
-    with bar:
-        for _ in training.run():
-            bar.update()
-    training.finish()
-    model.encoder, model.head = training.encoder, training.head
-    model.table = training.table
-    model.fitted_on = model._fingerprint(data)
-    model.anchor_role = torch.tensor(training.anchor_role)
-    model.eval()
-    return model, training
+    return model
 
 
-def measure(
-    setting: str, method: str, habit: str, split: int, root: str | None
-) -> dict[str, list[float]]:
-    r"""The accuracy, the number of epochs and the best one, by habit."""
-    model, training = max(
-        (
-            train(setting, method, habit, split, root, lr)
-            for lr in (RATES if habit == 'rate' else [None])
-        ),
-        key=lambda pair: pair[0].score(pair[1].data, pair[1].data.val_mask),
-    )
-    data = training.data
+def measure(task: Task, tell: Tell, *, root: str | None) -> list[Row]:
+    r"""Trains a baseline with a habit, and returns a row; without a habit, also the row
+    of :obj:`logit`.
+
+    Args:
+        task (Task): The task.
+        tell (callable): Shows the progress.
+        root (str, optional): The folder of the datasets.
+    """
+    setting, method, habit, split = task
+    rates = RATES if habit == 'rate' else (None,)
+    models = [habit_model(task, lr) for lr in rates]
+    data = habit_data(task, models[0], root)
+    for model in models:
+        model.fit(
+            data,
+            callback=lambda record: tell(f'{method} {habit} {record["epoch"]:.0f}'),
+            on_interrupt='raise',
+        )
+    model = max(models, key=lambda model: model.score(data, data.val_mask))
     model.train(habit == 'dropout')
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -186,102 +189,83 @@ def measure(
     scores = {habit: log_proba(logit, role)}
     if habit == 'ours':
         scores['logit'] = logit[:, role]
-    looks = [record for record in training.history if 'val_role_accuracy' in record]
-    best = max(looks, key=lambda record: record['val_role_accuracy'])['epoch']
-    found = {}
+    looks = [record for record in model.history if 'val_role_accuracy' in record]
+    best = int(max(looks, key=lambda record: record['val_role_accuracy'])['epoch'])
+    rows = []
     for name, score in scores.items():
-        accuracy = AnchorEvaluator().eval(score, data, data.test_mask)['accuracy']
-        found[name] = [round(accuracy, 6), len(training.history), int(best)]
-    return found
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    r"""The whole rows of a CSV file, which is left with these, or begun."""
-    text = path.read_text(encoding='utf-8') if path.exists() else ''
-    # A line that was cut off is measured again.
-    whole = text[: text.rfind('\n') + 1]
-    rows = list(csv.DictReader(io.StringIO(whole)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [HEADER, *([row[name] for name in HEADER] for row in rows)]
-    text = ''.join(','.join(line) + '\n' for line in lines)
-    with replace_file(path) as part:
-        part.write_text(text, encoding='utf-8')
+        found = AnchorEvaluator().eval(score, data, data.test_mask)['accuracy']
+        epochs = len(model.history), best
+        rows.append(Row(setting, method, name, split, round(found, 6), *epochs))
     return rows
 
 
-def run(arguments: argparse.Namespace, console: Console) -> list[dict[str, str]]:
-    r"""Measures what is not in the file yet, and returns all that is then."""
-    rows = read_rows(arguments.out)
-    done = {tuple(row[name] for name in HEADER[:4]) for row in rows}
-    tasks = [
-        (setting, method, habit, split)
-        for setting in arguments.datasets
-        for split in range(arguments.splits)
-        for method in arguments.methods
-        for habit in ('ours', *HABITS[method])
-        if habit in arguments.habits
-    ]
-    for setting, method, habit, split in tasks:
-        if (setting, method, habit, str(split)) in done:
-            continue
-        found = measure(setting, method, habit, split, arguments.root)
-        lines = [
-            [setting, method, name, str(split), *map(str, values)]
-            for name, values in found.items()
-        ]
-        # At once, so that a kill does not part them.
-        with arguments.out.open('a', encoding='utf-8') as file:
-            file.write(''.join(','.join(line) + '\n' for line in lines))
-        for line in lines:
-            rows.append(dict(zip(HEADER, line, strict=True)))
-            console.print(*line, highlight=False)
-    return rows
+def make_table(rows: Sequence[Row]) -> list[list[str]]:
+    r"""Returns the mean accuracies beside the paper's as lines of text, the header
+    first.
 
-
-def summarise(rows: list[dict[str, str]]) -> list[list[str]]:
-    r"""A table of mean accuracies, a header first, beside the paper's."""
-    paper = PaperFigures()
+    Args:
+        rows (list[Row]): The rows.
+    """
     groups: dict[tuple[str, str, str], list[float]] = {}
     for row in rows:
-        key = row['setting'], row['method'], row['habit']
-        groups.setdefault(key, []).append(100 * float(row['accuracy']))
+        key = row.setting, row.method, row.habit
+        groups.setdefault(key, []).append(row.accuracy)
     table = [['setting', 'method', 'habit', 'splits', 'accuracy (%)', 'paper']]
-    # In the order of the script, whatever was measured first.
-    order = [
-        (method, habit)
-        for method, habits in HABITS.items()
-        for habit in ('ours', 'logit', *habits)
-    ]
-    for key, values in sorted(
-        groups.items(), key=lambda item: (item[0][0], order.index(item[0][1:]))
-    ):
-        mean = f'{sum(values) / len(values):.1f}'
-        printed = paper.cell('accuracy', key[1], key[0])
-        table.append([*key, str(len(values)), mean, printed])
+    for setting in sorted({row.setting for row in rows}):
+        for method, habits in HABITS.items():
+            for habit in ('ours', 'logit', *habits):
+                values = groups.get((setting, method, habit))
+                if values:
+                    mean, count = mean_text(values, 1, 100), str(len(values))
+                    paper = figure('accuracy', method, setting)
+                    table.append([setting, method, habit, count, mean, paper])
     return table
 
 
-def main() -> None:
-    r"""Runs the script."""
+def main(argv: Sequence[str] | None = None) -> int:
+    r"""Measures what is missing, and writes the report.
+
+    Args:
+        argv (list[str], optional): The command line. (default: :obj:`None`)
+
+    Returns:
+        Zero, or one if a measurement failed.
+    """
     habits = list(dict.fromkeys(['ours', *chain.from_iterable(HABITS.values())]))
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--datasets', nargs='+', default=['emER', 'qaBI'])
-    parser.add_argument('--methods', nargs='+', default=list(HABITS), choices=HABITS)
-    parser.add_argument('--habits', nargs='+', default=habits, choices=habits)
-    parser.add_argument('--splits', type=int, default=1)
-    parser.add_argument('--root')
-    parser.add_argument('--out', type=Path, default=OUT)
-    arguments, console = parser.parse_args(), Console()
-    header, *lines = summarise(run(arguments, console))
-    table = Table(*header)
-    for line in lines:
-        table.add_row(*line)
-    console.print(table)
-    rule = ['---'] * len(header)
-    with replace_file(arguments.out.with_suffix('.md')) as part:
-        text = ''.join(f'| {" | ".join(line)} |\n' for line in (header, rule, *lines))
-        part.write_text(text, encoding='utf-8')
+    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n\n')[0])
+    add = parser.add_argument
+    add('--datasets', nargs='+', default=['emER', 'qaBI'])
+    add('--methods', nargs='+', default=list(HABITS), choices=HABITS)
+    add('--habits', nargs='+', default=habits, choices=habits)
+    add('--splits', type=int, default=1, help='the number of random splits')
+    add('--jobs', type=int, default=1, help='the number of processes at a time')
+    add('--root', help='the folder of the datasets (default: the cache of PyG)')
+    add('--out', type=Path, default=OUT, help='the CSV file; the table goes next to it')
+    add('--in-process', action='store_true', help='start no processes')
+    args = parser.parse_args(argv)
+
+    table = ResultTable(Row, args.out, key=('setting', 'method', 'habit', 'split'))
+    tasks: list[Task] = [
+        (setting, method, habit, split)
+        for setting in args.datasets
+        for split in range(args.splits)
+        for method in args.methods
+        for habit in ('ours', *HABITS[method])
+        if habit in args.habits
+    ]
+    failures = fill_table(
+        table,
+        partial(measure, root=args.root),
+        tasks,
+        jobs=args.jobs,
+        isolated=not args.in_process,
+        progress=sys.stderr.isatty(),
+    )
+    for task, failure in failures.items():
+        print(*task, 'failed:', failure.message)
+    publish_table(make_table(table.rows), args.out, num_left=3)
+    return 1 if failures else 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from tgx_anchor.benchmark.comparison_row import Task
-from tgx_anchor.benchmark.measure import Progress, measure
+from tgx_anchor.benchmark.measure import measure, progress_line
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark.results import Task
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import (
@@ -23,7 +23,7 @@ from tgx_anchor.transforms import RandomHyperedgeSplit
     ('method', 'model'), [('Degree', DegreeHeuristic()), ('Random', RandomHeuristic())]
 )
 def test_measure(method: str, model: AnchorModel) -> None:
-    found = measure(Task('planted', method, 1))
+    (found,) = measure(Task('planted', method, 1))
     data: Any = RandomHyperedgeSplit(num_splits=2)(PlantedAnchorDataset()[0])
     data.train_mask, test = data.train_mask[:, 1], data.test_mask[:, 1]
     assert found.accuracy == round(model.fit(data).score(data, test), 6)
@@ -34,7 +34,7 @@ def test_measure(method: str, model: AnchorModel) -> None:
 
 def test_anchors_by_probability_ranks_by_logit(tmp_path: Path) -> None:
     cache = tmp_path / 'embedding'
-    found = measure(Task('planted', 'HNN', 0), 5, cache=str(cache))
+    (found,) = measure(Task('planted', 'HNN', 0, 5), cache=str(cache))
     model: Any = new_model('HNN', 'planted', 5)
     data = one_split(prepare(load_setting('planted'), model, cache), 0)
     model.fit(data)
@@ -51,17 +51,26 @@ def test_anchors_by_probability_ranks_by_logit(tmp_path: Path) -> None:
 
 
 def test_progress(tmp_path: Path) -> None:
-    told: list[Progress] = []
-    task = Task('planted', 'HNN', 0)
-    row = measure(task, 6, cache=str(tmp_path / 'embedding'), tell=told.append)
+    told: list[str] = []
+    task = Task('planted', 'HNN', 0, 6)
+    (row,) = measure(task, told.append, cache=str(tmp_path / 'embedding'))
     assert row.trained_epochs == 6
-    assert [state[:3] for state in told] == [(task, i, 6) for i in range(1, 7)]
-    found = [state.val_accuracy for state in told]
-    assert found[:4] == [None] * 4
-    assert found[4] is not None
-    assert found[5] is not None
-    assert str(told[0]) == 'planted HNN 1/6'
-    assert str(told[4]) == f'planted HNN 5/6 (val {100 * found[4]:.1f} %)'
+    assert told[:4] == [f'planted HNN {i}/6' for i in range(1, 5)]
+    assert [line.partition(' (val ')[0] for line in told[4:]] == [
+        'planted HNN 5/6',
+        'planted HNN 6/6',
+    ]
+    record = {'epoch': 5.0, 'num_epochs': 6.0, 'val_accuracy': 0.25, 'stage': 2.0}
+    assert progress_line(task, record) == 'planted HNN stage 2 5/6 (val 25.0 %)'
+
+
+def test_stages_are_epochs() -> None:
+    told: list[str] = []
+    (row,) = measure(Task('planted', 'AnchorRadar', 0, 3), told.append)
+    assert row.trained_epochs == len(told) == 6
+    assert told[3] == 'planted AnchorRadar stage 2 1/3'
+    # The 33 features, 64 hidden units, and a strength per node.
+    assert row.num_parameters == 64 * (33 + 2) + 1 + 1000
 
 
 def test_epochs_until_it_stopped() -> None:
@@ -72,13 +81,14 @@ def test_epochs_until_it_stopped() -> None:
             encoder, lr=1e-12, batch_size=None, num_epochs=50, eval_every=1, patience=1
         )
 
-    assert measure(Task('planted', 'Mine', 0), make=impatient).trained_epochs == 2
+    (row,) = measure(Task('planted', 'Mine', 0), make=impatient)
+    assert row.trained_epochs == 2
 
 
-def test_killed_trainings_go_on(
+def test_killed_trainings_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, cache = Task('planted', 'HCHA', 0), str(tmp_path / 'embedding')
+    task, cache = Task('planted', 'HCHA', 0, 10), str(tmp_path / 'embedding')
     epochs: list[int] = []
     train = PredictorTraining._train_epoch
 
@@ -87,19 +97,19 @@ def test_killed_trainings_go_on(
         return train(self)
 
     monkeypatch.setattr(PredictorTraining, '_train_epoch', count)
-    stem = str(tmp_path / 'kept' / 'state_')
-    half = measure(task, 5, cache=cache, checkpoint=stem)
+    folder = str(tmp_path / 'kept')
+    (half,) = measure(task._replace(num_epochs=5), cache=cache, checkpoint=folder)
     assert len(list((tmp_path / 'kept').iterdir())) == 1
-    whole = measure(task, 10, cache=cache)
+    (whole,) = measure(task, cache=cache)
     epochs.clear()
-    resumed = measure(task, 10, cache=cache, checkpoint=stem)
+    (resumed,) = measure(task, cache=cache, checkpoint=folder)
     assert epochs == [5, 6, 7, 8, 9]
     assert resumed.accuracy == whole.accuracy
     assert resumed.trained_epochs == whole.trained_epochs == 10
     # The time before the kill counts, and so does the memory.
     assert resumed.train_seconds > half.train_seconds
     epochs.clear()
-    again = measure(task, 10, cache=cache, checkpoint=stem)
+    (again,) = measure(task, cache=cache, checkpoint=folder)
     assert epochs == []
-    assert again.train_seconds == resumed.train_seconds
+    assert again.train_seconds > half.train_seconds
     assert again.peak_memory >= resumed.peak_memory - 0.1

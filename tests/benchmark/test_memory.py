@@ -2,15 +2,15 @@ from pathlib import Path
 
 import torch
 
-from tgx_anchor.benchmark.memory import forget_peak_memory, peak_memory
+from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
 
 
-def test_forgotten_peak() -> None:
+def test_reset_peak() -> None:
     block = torch.ones(2**26)
     high = peak_memory()
     del block
-    forget_peak_memory()
-    # Where the system cannot forget, the peak stays.
+    reset_peak_memory()
+    # Where the system cannot reset it, the peak stays.
     assert peak_memory() <= high
     if Path('/proc/self/clear_refs').exists():
         assert peak_memory() < high - 0.2

@@ -1,15 +1,14 @@
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from tests.strategies import one_line_error
 from tgx_anchor.benchmark import METHODS
 from tgx_anchor.benchmark.methods import (
     load_setting,
+    make_model,
     new_model,
     one_split,
     prepare,
@@ -17,8 +16,9 @@ from tgx_anchor.benchmark.methods import (
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.nn import HNN, AnchorPredictor, AnchorRadar
-from tgx_anchor.nn.predictors.paper_baselines import BASELINES, IN_CHANNELS
-from tgx_anchor.transforms import RandomHyperedgeSplit
+from tgx_anchor.nn.predictors.paper_baselines import IN_CHANNELS
+from tgx_anchor.paper import BASELINES
+from tgx_anchor.transforms import AddRandomWalkEmbedding, RandomHyperedgeSplit
 
 
 def small() -> AnchorData:
@@ -42,85 +42,17 @@ def test_all_methods() -> None:
             new_model(method, 'nowhere')
 
 
-@pytest.mark.mirror
-def test_published_settings(reference: Path) -> None:
-    for method in BASELINES:
-        name = method.lower().replace('-', '_')
-        path = reference / f'hyperparameters_{name}.csv'
-        with path.open(newline='', encoding='utf-8') as file:
-            rows = {row['parameter']: row for row in csv.DictReader(file)}
-        datasets = [key for key in rows['lr'] if key != 'parameter']
-        assert len(datasets) == 13
-        for dataset in datasets:
-            if rows['lr'][dataset] == 'OOM':
-                continue
-            model = AnchorPredictor.from_paper(method, dataset)
-            encoder: Any = model.encoder
-            assert encoder.num_layers == int(rows['num_layers'][dataset])
-            # The rate of UniGCN is overruled by its reference.
-            if method != 'UniGCN':
-                assert model.lr == float(rows['lr'][dataset])
-            if 'batch_size' in rows:
-                assert model.batch_size == int(rows['batch_size'][dataset])
-                assert (encoder.dropout, model.num_epochs) == (0.7, 100)
-            else:
-                assert model.batch_size is None
-                assert encoder.dropout == float(rows['dropout'][dataset])
-                assert model.num_epochs == 300
-
-
-@pytest.mark.parametrize(
-    ('method', 'numbers'),
-    [
-        ('HNHN', [-1, 100, 100, 100, -1, 40]),
-        ('HGNN', [-1, 40, 40, 40, -1, 100]),
-        ('HAT', [-1, 40, 100, 40, -1, 100]),
-        ('UniGCN', [-1, 40, 100, 100, -1, 100]),
-        ('WHATsNet', [-1, 40, 40, 40, 40, 40]),
-        ('CoNHD-U', [40] * 6),
-        ('CoNHD-I', [40] * 6),
-    ],
-)
-def test_published_neighbours(method: str, numbers: list[int]) -> None:
-    datasets = ['coDB', 'coAA', 'emEN', 'emEU', 'qaBI', 'qaPH']
-    for dataset, number in zip(
-        [*datasets, 'emER', 'moML'], [*numbers, 40, 40], strict=True
-    ):
-        model = AnchorPredictor.from_paper(method, dataset)
-        assert (dataset, model.num_neighbors) == (dataset, number)
-
-
-def test_settings_of_the_optimiser() -> None:
-    conhd = AnchorPredictor.from_paper('CoNHD-I', 'emEU')
-    assert (conhd.eps, conhd.weight_decay, conhd.max_norm) == (1e-4, 1e-4, 1.0)
-    assert conhd.encoder.input_dropout == 0
-    assert AnchorPredictor.from_paper('CoNHD-U', 'qaBI').encoder.input_dropout == 0.7
-    hgnn = AnchorPredictor.from_paper('HGNN', 'emEU')
-    assert (hgnn.eps, hgnn.weight_decay, hgnn.max_norm) == (1e-8, 0.0, None)
-    with one_line_error("'method'", "'GCN'"):
-        AnchorPredictor.from_paper('GCN', 'emEU')
-    with one_line_error("'setting'", "'emXX'"):
-        AnchorPredictor.from_paper('HGNN', 'emXX')
-
-
-def test_what_each_method_needs(
+def test_required_features_and_their_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
 
-    class Walk:
-        def __init__(self, dim: int, progress: bool) -> None:
-            self.dim, self.progress = dim, progress
+    def walk(self: AddRandomWalkEmbedding, data: AnchorData) -> AnchorData:
+        calls.append(self.dim)
+        data.x = torch.ones(40, self.dim)
+        return data
 
-        def __repr__(self) -> str:
-            return f'Walk({self.dim})'
-
-        def __call__(self, data: AnchorData) -> AnchorData:
-            calls.append(self.dim)
-            data.x = torch.ones(40, self.dim)
-            return data
-
-    monkeypatch.setattr('tgx_anchor.benchmark.methods.AddRandomWalkEmbedding', Walk)
+    monkeypatch.setattr(AddRandomWalkEmbedding, 'forward', walk)
     assert (
         prepare(small(), new_model('AnchorRadar', 'emER')).incidence_attr.size(1) == 33
     )
@@ -128,7 +60,6 @@ def test_what_each_method_needs(
     for method in BASELINES:
         data = prepare(small(), new_model(method, 'emER'), tmp_path / 'kept')
         assert data['x'].size() == (40, IN_CHANNELS[method])
-        # Ranks for those who look at them.
         assert ('incidence_rank' in data) == (IN_CHANNELS[method] == 44)
     # Each width is walked for once, and another hypergraph is another one.
     assert sorted(calls) == [44, 48]
@@ -140,6 +71,10 @@ def test_what_each_method_needs(
     assert len(calls) == 3
     prepare(small(), hgnn)
     assert len(calls) == 4
+    # Features that are there stay.
+    data = small()
+    data.x = torch.zeros(40, 48)
+    assert not prepare(data, hgnn, tmp_path / 'kept')['x'].any()
     # A damaged file is named.
     for path in (tmp_path / 'kept').iterdir():
         path.write_bytes(b'nothing')
@@ -154,6 +89,9 @@ def test_splits() -> None:
         part = one_split(small(), number)
         assert torch.equal(part.train_mask, whole.train_mask[:, number])
         assert torch.equal(part.test_mask, whole.test_mask[:, number])
+    fewer = RandomHyperedgeSplit(train=0.025, num_splits=2)(small())
+    part = one_split(small(), 1, train=0.025)
+    assert torch.equal(part.train_mask, fewer.train_mask[:, 1])
     assert data.num_hyperedges == 120
 
 
@@ -171,14 +109,18 @@ def of_width(width: Any = -1) -> AnchorPredictor:
     return AnchorPredictor(encoder)
 
 
-@pytest.mark.parametrize('width', [-1, None, (3, 4)])
-def test_an_encoder_of_any_width(width: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+def test_models_of_the_user() -> None:
+    draws: list[float] = []
 
-    def walk(_: AnchorData, dim: int, *__: Any) -> Tensor:
-        asked.append(dim)
-        return torch.zeros(1000, dim)
+    def make(_: str) -> AnchorPredictor:
+        draws.append(float(torch.rand(())))
+        return of_width()
 
-    monkeypatch.setattr('tgx_anchor.benchmark.methods._embedding', walk)
-    prepare(load_setting('planted'), of_width(width))
-    assert asked == [48]
+    state = torch.get_rng_state()
+    make_model(make, 'Mine', 'planted')
+    make_model(make, 'Mine', 'planted')
+    # Always from the same seed, and without a trace outside.
+    assert draws[0] == draws[1]
+    assert torch.equal(torch.get_rng_state(), state)
+    with one_line_error("'Mine'", 'HNN', "'planted'"):
+        make_model(lambda _: HNN(4, 4, 1), 'Mine', 'planted')  # type: ignore[arg-type, return-value]

@@ -1,4 +1,4 @@
-"""Benchmarks are scripts, not a package: how tests import them."""
+"""Imports benchmarks, which are scripts and not a package."""
 
 import importlib.util
 import sys
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / 'benchmarks'
 
 @contextmanager
 def load_script(name: str) -> Iterator[ModuleType]:
-    """Imports a script under a name of its own, and leaves nothing of it behind."""
+    """Imports a script under a name of its own, and removes it afterwards."""
     key = f'benchmark_{name}'
     spec = importlib.util.spec_from_file_location(key, FOLDER / f'{name}.py')
     assert spec is not None
@@ -22,9 +22,12 @@ def load_script(name: str) -> Iterator[ModuleType]:
     module = importlib.util.module_from_spec(spec)
     num_threads = torch.get_num_threads()
     sys.modules[key] = module
+    # As if it were run: scripts import their neighbours.
+    sys.path.insert(0, str(FOLDER))
     try:
         spec.loader.exec_module(module)
         yield module
     finally:
+        sys.path.remove(str(FOLDER))
         torch.set_num_threads(num_threads)
         del sys.modules[key]

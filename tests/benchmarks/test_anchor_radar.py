@@ -3,14 +3,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from tests.benchmarks.scripts import load_script
+from tgx_anchor.benchmark.methods import one_split
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.io import ResultTable
 from tgx_anchor.nn import AnchorRadar
+from tgx_anchor.paper import figure, figures
+from tgx_anchor.transforms import AddTopologicalFeatures
 from tgx_anchor.utils import group_rank
 
 SEEDS = {'qaBI': 1, 'qaPH': 2, 'coDB_first': 3, 'coDB_first_second': 3}
@@ -34,33 +38,13 @@ def load_planted(setting: str, root: str | None) -> AnchorData:
 
 
 @pytest.fixture
-def reference(tmp_path: Path) -> Path:
-    folder = tmp_path / 'reference'
-    folder.mkdir()
-    tables = {
-        'accuracy': 'method,qaBI\nOther,1.0±0.1\nAnchorRadar,12.3±0.4\n',
-        'mrr': 'method,qaBI\nAnchorRadar,0.123\n',
-        'ablation': 'method,qaBI\nStage 1,23.45\n',
-        'accuracy_train5': 'method,qaBI\nAnchorRadar,34.56\n',
-        'inductive': 'train,test,inductive\nqaPH,qaBI,45.67\n',
-        'multi_anchor': 'method,coDB\nAnchorRadar,56.78\n',
-        'random_seeds': 'method,qaBI\nSeed 1,67.89\nAverage,67.80\nStdev,0.09\n',
-    }
-    for name, text in tables.items():
-        (folder / f'{name}.csv').write_text(text, encoding='utf-8')
-    return folder
-
-
-@pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
     fit = AnchorRadar.fit
 
-    def counted(
-        self: AnchorRadar, data: AnchorData, *, use_val: bool = False
-    ) -> AnchorRadar:
+    def counted(self: AnchorRadar, data: AnchorData, **kwargs: Any) -> AnchorRadar:
         made.append(repr(self))
-        return fit(self, data, use_val=use_val)
+        return fit(self, data, **kwargs)
 
     monkeypatch.setattr(AnchorRadar, 'fit', counted)
     return made
@@ -72,12 +56,11 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def test_all_experiments(
-    benchmark_script: ModuleType, tmp_path: Path, reference: Path, fits: list[str]
+    benchmark_script: ModuleType, tmp_path: Path, fits: list[str]
 ) -> None:
     out = tmp_path / 'results' / 'radar.csv'
     arguments = ['--settings', 'qaBI', 'qaPH', 'coDB_first', '--splits', '1']
     arguments += ['--seeds', '2', '--epochs', '2', '--out', str(out)]
-    arguments += ['--reference', str(reference)]
     benchmark_script.main(arguments, load_planted)
 
     rows = read(out)
@@ -103,8 +86,18 @@ def test_all_experiments(
     assert [line[3:] for line in text.splitlines() if line.startswith('## ')] == list(
         benchmark_script.EXPERIMENTS
     )
-    for figure in ('12.3±0.4', '0.123', '23.45', '34.56', '45.67', '56.78', '67.80'):
-        assert f'| {figure} |' in text
+    # Of the paper: main, MRR, ablation, ratios, inductive, two anchors, seeds.
+    for printed in (
+        figure('accuracy', 'AnchorRadar', 'qaBI'),
+        figure('mrr', 'AnchorRadar', 'qaPH'),
+        figure('ablation', 'Stage 1', 'coDB_first'),
+        figure('accuracy_train5', 'AnchorRadar', 'qaBI'),
+        figures('inductive')['inductive'][0],
+        figure('multi_anchor', 'AnchorRadar', 'coDB'),
+        figure('random_seeds', 'Average', 'qaPH'),
+    ):
+        assert printed
+        assert f'| {printed} |' in text
 
     # Nothing is measured twice: neither what experiments share, nor in a second run.
     parts = ('setting', 'protocol', 'accuracy', 'mrr', 'ndcg', 'seconds')
@@ -117,9 +110,9 @@ def test_all_experiments(
     found = [row for row in rows if (row['experiment'], row['variant']) in same]
     assert len(found) == 4 * 2 * 3
     assert len({tuple(row[part] for part in parts) for row in found}) == 2 * 3
-    # All else but 'No GA' and 'inductive', which predict with models of others, and
-    # one more for the search.
-    assert len(fits) <= 2 * 3 * (1 + 3 + 2 + 1 + 2 + 16) + 2 * 2 + 1
+    # One fit per distinct measurement, and one for the search.
+    num_shared = 2 * 3 * 3
+    assert len(fits) == len(rows) - num_shared + 1
     fits.clear()
     before = out.read_bytes(), text
     benchmark_script.main(arguments, load_planted)
@@ -132,10 +125,7 @@ def test_resumes_after_a_line_that_was_cut_off(
     benchmark_script: ModuleType,
     tmp_path: Path,
     fits: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.delenv('TGX_ANCHOR_MIRROR', raising=False)
     out = tmp_path / 'radar.csv'
     arguments = ['--settings', 'qaBI', '--experiments', 'main', '--splits', '2']
     arguments += ['--epochs', '30', '--out', str(out)]
@@ -144,7 +134,6 @@ def test_resumes_after_a_line_that_was_cut_off(
     assert len(fits) == 4
     # The planted strengths can be found: chance has less than 0.4.
     assert min(float(row['accuracy']) for row in whole) > 0.45
-    assert 'paper' not in capsys.readouterr().out.replace('anchor_radar', '')
 
     text = out.read_text(encoding='utf-8')
     out.write_text(text[: text.rindex(',') - 12], encoding='utf-8')
@@ -171,20 +160,26 @@ def test_refuses_a_file_with_other_columns(
 ) -> None:
     out = tmp_path / 'other.csv'
     out.write_text('a,b\n1,2\n', encoding='utf-8')
-    with pytest.raises(ValueError, match='must have the columns experiment,setting'):
+    with pytest.raises(ValueError, match='must have the columns experiment, setting'):
         benchmark_script.main(['--out', str(out)], load_planted)
     assert out.read_text(encoding='utf-8') == 'a,b\n1,2\n'
 
 
-def test_no_aggregation_from_a_fitted_model(
-    benchmark_script: ModuleType, fits: list[str]
-) -> None:
-    # The shortcut gives what fitting without aggregation gives.
-    variant = benchmark_script.Variant('No GA', {'w': None})
-    alone = benchmark_script.Workbench(load_planted, None, 1, 5)
-    expected = alone.measure('qaBI', variant, 'train', 0)
-    bench = benchmark_script.Workbench(load_planted, None, 1, 5)
-    bench.measure('qaBI', benchmark_script.Variant('AnchorRadar'), 'train', 0)
-    fits.clear()
-    assert bench.measure('qaBI', variant, 'train', 0)[:3] == expected[:3]
-    assert not fits
+def test_figures_are_those_of_the_package(benchmark_script: ModuleType) -> None:
+    variant = benchmark_script.Variant('No LF', {'w': None}, local=False)
+    key = ('ablation', 'qaBI', 'No LF')
+    bench = benchmark_script.Workbench(load_planted, None, {key: variant})
+    (row,) = bench(benchmark_script.Task(*key, 'train+val', 1, 0, 5), print)
+    data = AddTopologicalFeatures(local=False)(load_planted('qaBI', None))
+    data = one_split(data, 1)
+    model = AnchorRadar.from_paper('qaBI', num_epochs=5, w=None)
+    accuracy = model.fit(data, use_val=True).score(data, data.test_mask)
+    assert row.accuracy == round(accuracy, 6)
+
+
+def test_committed_results(benchmark_script: ModuleType) -> None:
+    task = benchmark_script.Task
+    table = ResultTable(benchmark_script.Row, benchmark_script.OUT, key=task._fields)
+    assert len(table) == 1520
+    text = benchmark_script.OUT.with_suffix('.md').read_text(encoding='utf-8')
+    assert benchmark_script.markdown_report(table.rows) == text

@@ -1,20 +1,27 @@
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
-from torch_geometric.utils import scatter
 
 from tests.benchmarks.scripts import load_script
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
+from tgx_anchor.benchmark.tables import markdown_table
+from tgx_anchor.io import ResultTable
 from tgx_anchor.nn import AnchorModel
 from tgx_anchor.nn.predictors.represent import represent
+
+KEY = ('setting', 'method', 'habit', 'split')
 
 
 def short_model(method: str, setting: str) -> AnchorModel:
     return new_model(method, setting, num_epochs=5)
+
+
+def silent(_: str) -> None:
+    pass
 
 
 @pytest.fixture(scope='module')
@@ -31,14 +38,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_ours_is_the_model_of_the_package(script: ModuleType, root: str) -> None:
-    found = script.measure('planted', 'HNN', 'ours', 1, root)
-    assert list(found) == ['ours', 'logit']
-    model = short_model('HNN', 'planted')
+    task = ('planted', 'HNN', 'ours', 1)
+    ours, logit = script.measure(task, silent, root=root)
+    model: Any = short_model('HNN', 'planted')
     cache = Path(root) / 'embedding'
     data = one_split(prepare(load_setting('planted'), model, cache), 1)
     model.fit(data)
-    accuracy = model.score(data, data.test_mask)
-    assert found['ours'] == [round(accuracy, 6), 5, 5]
+    accuracy = round(model.score(data, data.test_mask), 6)
+    assert ours == script.Row(*task, accuracy, 5, 5)
+    assert (logit.habit, logit.num_epochs) == ('logit', 5)
+    assert logit.accuracy != ours.accuracy
 
 
 @pytest.mark.parametrize('habit', ['stale', 'dropout'])
@@ -47,103 +56,96 @@ def test_habits_are_repeatable(script: ModuleType, root: str, habit: str) -> Non
     found = []
     for seed in (1, 2):
         torch.manual_seed(seed)
-        found.append(script.measure('planted', 'HCHA', habit, 0, root))
+        task = ('planted', 'HCHA', habit, 0)
+        found.append(script.measure(task, silent, root=root))
     assert found[0] == found[1]
-    ours = script.measure('planted', 'HCHA', 'ours', 0, root)
-    # With one look, a stale one makes the same choice.
-    assert (found[0][habit] == ours['ours']) == (habit == 'stale')
+    ours, _ = script.measure(('planted', 'HCHA', 'ours', 0), silent, root=root)
+    # With one validation, a stale one makes the same choice.
+    assert (found[0][0].accuracy == ours.accuracy) == (habit == 'stale')
 
 
-def test_stale_looks(script: ModuleType, root: str) -> None:
-    stale, ours = (
-        script.train('planted', 'HCHA', habit, 0, root, None)[1]
-        for habit in ('stale', 'ours')
-    )
+def test_stale_validation(script: ModuleType, root: str) -> None:
+    histories, trainings = [], []
+    for habit in ('stale', 'ours'):
+        task = ('planted', 'HCHA', habit, 0)
+        model = script.habit_model(task)
+        data = script.habit_data(task, model, root)
+        kind = model.training_class
+        training = kind(model.encoder, data, model._options())
+        histories.append(list(training.run()))
+        trainings.append(training)
     # The same steps, seen one step late and through dropout.
-    losses = [[record['loss'] for record in each.history] for each in (stale, ours)]
+    losses = [[record['loss'] for record in history] for history in histories]
     assert losses[0] == pytest.approx(losses[1])
+    stale = trainings[0]
     clean = represent(stale.encoder.eval(), stale.data, stale.table)
     assert stale.seen.size() == clean.size()
     assert not torch.allclose(stale.seen, clean)
     # What was seen decides.
-    row = stale.val_mask[stale.data.hyperedge_index[1]]
-    for role in (0, 1):
-        with torch.no_grad():
-            stale.head.weight.zero_()[role].fill_(1.0)
-            stale.head.bias.zero_()
-        stale.seen = torch.ones_like(stale.seen)
-        share = float((stale.role[row] == role).double().mean())
-        found = stale._accuracy(stale.val_mask)['val_role_accuracy']
-        assert found == pytest.approx(share)
+    stale.seen = torch.ones_like(stale.seen)
+    row = torch.arange(3)
+    expected = stale.head.weight.sum(dim=1) + stale.head.bias
+    assert torch.allclose(stale.logits(row), expected.expand(3, -1), atol=1e-5)
 
 
 def test_best_rate(
     script: ModuleType, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(script, 'RATES', (1e-9, 0.03, 1e-8))
-    found = script.measure('planted', 'HNN', 'rate', 0, root)['rate']
-    model, training = script.train('planted', 'HNN', 'ours', 0, root, 0.03)
-    data = training.data
-    assert found[0] == round(model.score(data, data.test_mask), 6)
+    task = ('planted', 'HNN', 'rate', 0)
+    (found,) = script.measure(task, silent, root=root)
+    model = script.habit_model(task, 0.03)
+    data = script.habit_data(task, model, root)
+    model.fit(data)
+    assert found.accuracy == round(model.score(data, data.test_mask), 6)
 
 
-def test_skip_gram_of_the_references(script: ModuleType, root: str) -> None:
-    x = script.gensim_embedding('planted', root, 6)
-    assert x.size() == (1000, 6)
-    assert torch.allclose(x.mean(dim=0), torch.zeros(6), atol=1e-5)
-    # Members of a group are alike, as ours are.
-    data = load_setting('planted')
-    node, hyperedge = data.hyperedge_index
-    mean = scatter(x[node], hyperedge, 0, data.num_hyperedges, 'mean')
-    within = (x[node] - mean[hyperedge]).square().mean()
-    assert within < 0.9 * x[node].square().mean()
-    script.gensim_embedding.cache_clear()
-    assert torch.equal(script.gensim_embedding('planted', root, 6), x)
-    _, training = script.train('planted', 'HNN', 'gensim', 0, root, None)
-    x = script.gensim_embedding('planted', root, 48)
-    assert torch.equal(training.data['x'], x)
+def test_embeddings_by_gensim(script: ModuleType, root: str) -> None:
+    pytest.importorskip('gensim')
+    x = {}
+    for habit in ('gensim', 'ours'):
+        task = ('planted', 'HNN', habit, 0)
+        x[habit] = script.habit_data(task, script.habit_model(task), root)['x']
+    assert x['gensim'].size() == x['ours'].size() == (1000, 48)
+    assert not torch.allclose(x['gensim'], x['ours'], atol=0.1)
+    task = ('planted', 'HNN', 'gensim', 0)
+    again = script.habit_data(task, script.habit_model(task), root)
+    assert torch.equal(again['x'], x['gensim'])
 
 
-def test_without_ranks(script: ModuleType, root: str) -> None:
-    model, training = script.train('planted', 'CoNHD-U', 'unranked', 0, root, None)
-    assert not model.encoder.use_rank
-    assert len(training.history) == 5
+def test_without_ranks(script: ModuleType) -> None:
+    encoders = [
+        script.habit_model(('planted', 'CoNHD-U', habit, 0)).encoder
+        for habit in ('ours', 'unranked')
+    ]
+    assert [encoder.use_rank for encoder in encoders] == [True, False]
+    assert encoders[0].hidden_channels == encoders[1].hidden_channels
 
 
-def test_goes_on(
-    script: ModuleType,
-    root: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_second_run_continues(
+    script: ModuleType, root: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / 'new' / 'rows.csv'
-    words = ['x', '--datasets', 'planted', '--methods', 'HNN', '--root', root]
-    monkeypatch.setattr(sys, 'argv', [*words, '--out', str(path)])
-    script.main()
+    words = ['--datasets', 'planted', '--methods', 'HNN', '--root', root]
+    words += ['--in-process', '--habits', 'ours', 'stale', '--out']
+    assert script.main([*words, str(path)]) == 0
     content = path.read_bytes()
-    assert [line.split(b',')[2] for line in content.splitlines()] == [
-        b'habit',
-        b'ours',
-        b'logit',
-        b'stale',
-        b'rate',
-        b'gensim',
-    ]
+    rows = ResultTable(script.Row, path, key=KEY).rows
+    assert [row.habit for row in rows] == ['ours', 'logit', 'stale']
     assert 'stale' in capsys.readouterr().out
     lines = path.with_suffix('.md').read_text(encoding='utf-8').splitlines()
-    accuracy = 100 * float(content.splitlines()[1].split(b',')[4])
-    assert lines[2] == f'| planted | HNN | ours | 1 | {accuracy:.1f} |  |'
-    assert len(lines) == 7
-    script.main()
+    assert lines[2] == f'| planted | HNN | ours | 1 | {100 * rows[0].accuracy:.1f} |  |'
+    assert len(lines) == 5
+    script.main([*words, str(path)])
     assert path.read_bytes() == content
-    # One habit alone.
-    other = tmp_path / 'other.csv'
-    monkeypatch.setattr(sys, 'argv', [*words, '--habits', 'stale', '--out', str(other)])
-    script.main()
-    assert other.read_bytes().splitlines()[1:] == content.splitlines()[3:4]
-    monkeypatch.setattr(sys, 'argv', [*words, '--out', str(path)])
     # A line that was cut off is measured again.
     path.write_bytes(content[:-3])
-    script.main()
+    script.main([*words, str(path)])
     assert path.read_bytes() == content
+
+
+def test_committed_results(script: ModuleType) -> None:
+    rows = ResultTable(script.Row, script.OUT, key=KEY).rows
+    assert len(rows) == 125
+    text = script.OUT.with_suffix('.md').read_text(encoding='utf-8')
+    assert markdown_table(script.make_table(rows), num_left=3) == text

@@ -1,6 +1,7 @@
 import pytest
 
 from tgx_anchor.paper import (
+    BASELINES,
     DATASETS,
     SETTINGS,
     figure,
@@ -58,3 +59,12 @@ def test_unknown_names_are_told() -> None:
         hyperparameters('AnchorRadar', 'coDB')
     with pytest.raises(ValueError, match=r"'setting' must be .*\(got 'qaBI_last'\)"):
         hyperparameters('HAT', 'qaBI_last')
+
+
+def test_baselines() -> None:
+    assert len(BASELINES) == 9
+    for method in BASELINES:
+        # Each has hyperparameters, and a figure in the main table.
+        assert hyperparameters(method, 'qaBI')
+        assert figure('accuracy', method, 'qaBI')
+    assert 'AnchorRadar' not in BASELINES

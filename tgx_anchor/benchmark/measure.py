@@ -1,146 +1,108 @@
-"""Fits and judges one method on one split."""
+"""Measures one method on one split."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
-from tgx_anchor.benchmark.comparison_row import ComparisonRow, Task
-from tgx_anchor.benchmark.memory import forget_peak_memory, peak_memory
+from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
 from tgx_anchor.benchmark.methods import (
+    MakeModel,
     load_setting,
+    make_model,
     new_model,
     one_split,
     prepare,
 )
+from tgx_anchor.benchmark.results import BenchmarkRow, Task
+from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorModel, AnchorPredictor
-
-# Makes a model, not yet fitted, for a setting.
-MakeModel = Callable[[str], AnchorModel]
-
-
-class Progress(NamedTuple):
-    r"""How far the training of a task is.
-
-    Args:
-        task (Task): The task.
-        epoch (int): The number of epochs done.
-        num_epochs (int): The largest number of epochs.
-        val_accuracy (float, optional): What was last found on validation hyperedges.
-    """
-
-    task: Task
-    epoch: int
-    num_epochs: int
-    val_accuracy: float | None
-
-    def __str__(self) -> str:
-        text = f'{self.task.setting} {self.task.method} {self.epoch}/{self.num_epochs}'
-        if self.val_accuracy is None:
-            return text
-        return f'{text} (val {100 * self.val_accuracy:.1f} %)'
-
-
-# Takes how far a training is.
-Tell = Callable[[Progress], None]
 
 
 def measure(
     task: Task,
-    num_epochs: int | None = None,
+    tell: Tell | None = None,
+    *,
     root: str | None = None,
     cache: str | None = None,
-    threads: int = 1,
     checkpoint: str | None = None,
     make: MakeModel | None = None,
-    *,
-    tell: Tell | None = None,
-) -> ComparisonRow:
-    r"""Fits and judges one method on one split.
+) -> list[BenchmarkRow]:
+    r"""Fits a model, evaluates it on the test hyperedges, and returns a single row.
 
     Args:
-        task (Task): What to measure.
-        num_epochs (int, optional): The number of epochs. (default: :obj:`None`)
-        root (str, optional): Where datasets are kept. (default: :obj:`None`)
-        cache (str, optional): Where embeddings are kept. (default: :obj:`None`)
-        threads (int, optional): The number of threads. (default: :obj:`1`)
-        checkpoint (str, optional): A folder that keeps the state of a long training,
-            which goes on from what is there. (default: :obj:`None`)
-        make (callable, optional): Makes the model for a setting, in place of the one
-            that the method is the name of. (default: :obj:`None`)
-        tell (callable, optional): Is told after each epoch how far training is.
+        task (Task): The task.
+        tell (callable, optional): Called with a line on the progress after each epoch.
             (default: :obj:`None`)
+        root (str, optional): The folder of the datasets. (default: :obj:`None`)
+        cache (str, optional): The folder of the embeddings. (default: :obj:`None`)
+        checkpoint (str, optional): A folder for the state of training, from which an
+            interrupted training continues. (default: :obj:`None`)
+        make (callable, optional): Returns the model for a setting, if the method is not
+            one of :obj:`METHODS`. (default: :obj:`None`)
     """
-    torch.set_num_threads(threads)
     folder = None if cache is None else Path(cache)
     if make is None:
-        model = new_model(task.method, task.setting, num_epochs)
+        model = new_model(task.method, task.setting, task.num_epochs or None)
     else:
         model = make_model(make, task.method, task.setting)
     data = prepare(load_setting(task.setting, root), model, folder)
     data = one_split(data, task.split)
-    forget_peak_memory()
-    found: float | None = None
-
-    def report(record: dict[str, float]) -> None:
-        nonlocal found
-        record['peak_memory'] = peak_memory()
-        found = record.get('val_accuracy', found)
-        if tell is not None:
-            epoch, num_epochs = int(record['epoch']), int(record['num_epochs'])
-            tell(Progress(task, epoch, num_epochs, found))
-
-    start = time.perf_counter()
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
-    model.fit(data, callback=report, on_interrupt='raise', checkpoint=checkpoint)
+    reset_peak_memory()
+    # The seconds of this call's epochs, which the history holds, and of the callback.
+    excluded: list[float] = []
+
+    def on_epoch(record: dict[str, float]) -> None:
+        start = time.perf_counter()
+        # Part of the history, hence of the checkpoint.
+        record['peak_memory'] = peak_memory()
+        if tell is not None:
+            tell(progress_line(task, record))
+        excluded.append(record['seconds'] + time.perf_counter() - start)
+
+    start = time.perf_counter()
+    model.fit(data, callback=on_epoch, on_interrupt='raise', checkpoint=checkpoint)
     train_seconds = time.perf_counter() - start
-    history: list[dict[str, float]] = []
-    if isinstance(model, AnchorPredictor):
-        history = model.history
-        # What was done before an interruption counts, too.
-        train_seconds = sum(record['seconds'] for record in history)
+    # All epochs, also those before an interruption.
+    train_seconds += sum(record['seconds'] for record in model.history)
+    train_seconds -= sum(excluded)
     start = time.perf_counter()
     score = model.predict_proba(data)
     predict_seconds = time.perf_counter() - start
     ranks = model.rank_score(data)
     result = AnchorEvaluator().eval(score, data, data.test_mask, ranks)
-    peaks = [peak_memory(), *(record.get('peak_memory', 0.0) for record in history)]
-    return ComparisonRow(
+    peaks = [record.get('peak_memory', 0.0) for record in model.history]
+    row = BenchmarkRow(
         setting=task.setting,
         method=task.method,
         split=task.split,
-        num_epochs=num_epochs or 0,
+        num_epochs=task.num_epochs,
         accuracy=round(result['accuracy'], 6),
         mrr=round(result['mrr'], 6),
         ndcg=round(result['ndcg'], 6),
-        trained_epochs=len(history),
+        trained_epochs=len(model.history),
         train_seconds=round(train_seconds, 3),
         predict_seconds=round(predict_seconds, 3),
         num_parameters=sum(parameter.numel() for parameter in model.parameters()),
-        peak_memory=round(max(peaks), 3),
-        threads=threads,
+        peak_memory=round(max([peak_memory(), *peaks]), 3),
+        threads=torch.get_num_threads(),
     )
+    return [row]
 
 
-def make_model(make: MakeModel, method: str, setting: str) -> AnchorModel:
-    r"""A model of the user's own, not yet fitted.
+def progress_line(task: Task, record: dict[str, float]) -> str:
+    r"""Describes the progress of a training in one line.
 
     Args:
-        make (callable): Makes it for a setting.
-        method (str): The name that the user gave it.
-        setting (str): The setting.
+        task (Task): The task.
+        record (dict): The last entry of the history of the model.
     """
-    # Weights may be drawn right here: from a seed, without a trace outside.
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)
-        model: object = make(setting)
-    if not isinstance(model, AnchorModel):
-        raise ValueError(
-            f"'methods' must give {method!r} a function that makes an 'AnchorModel' "
-            f'(got {type(model).__name__} for {setting!r})'
-        )
-    return model
+    line = f'{task.setting} {task.method}'
+    if 'stage' in record:
+        line += f' stage {record["stage"]:.0f}'
+    line += f' {record["epoch"]:.0f}/{record["num_epochs"]:.0f}'
+    if 'val_accuracy' not in record:
+        return line
+    return f'{line} (val {100 * record["val_accuracy"]:.1f} %)'

@@ -1,24 +1,26 @@
-"""How much memory a process held."""
+"""Peak memory of this process."""
 
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 
-def forget_peak_memory() -> None:
-    r"""Makes :func:`peak_memory` begin with what is held now, where the system can."""
-    # Not on all systems, and not in all sandboxes: then the peak is that of the whole.
+def reset_peak_memory() -> None:
+    r"""Resets the peak that :func:`peak_memory` returns to the memory in use now, on
+    systems that can do so.
+    """
+    # Linux only, and not in all sandboxes: elsewhere the peak is not reset.
     with suppress(OSError):
         Path('/proc/self/clear_refs').write_text('5', encoding='ascii')
 
 
 def peak_memory() -> float:
-    r"""The most memory that this process has held so far, or since
-    :func:`forget_peak_memory`, in GiB; not a number where the system does not tell.
+    r"""Returns the peak memory of this process since it started or since
+    :func:`reset_peak_memory`, in GiB; NaN on systems that do not report it.
     """
     status = Path('/proc/self/status')
     if status.exists():
-        # On Linux 'ru_maxrss' begins with what the parent held; this does not.
+        # On Linux 'ru_maxrss' starts from the memory of the parent; this does not.
         for line in status.read_text(encoding='utf-8').splitlines():
             if line.startswith('VmHWM:'):
                 return int(line.split()[1]) / 2**20

@@ -1,7 +1,7 @@
-"""What is compared, and what each of it needs."""
+"""Methods and settings of the benchmark."""
 
 import hashlib
-import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,15 +20,14 @@ from tgx_anchor.nn import (
     DegreeHeuristic,
     RandomHeuristic,
 )
-from tgx_anchor.nn.predictors.paper_baselines import BASELINES
-from tgx_anchor.transforms import (
-    AddRandomWalkEmbedding,
-    AddTopologicalFeatures,
-    AddWithinOrderRank,
-    RandomHyperedgeSplit,
-)
+from tgx_anchor.nn.predictors.add_missing import AddMissing
+from tgx_anchor.paper import BASELINES
+from tgx_anchor.transforms import AddRandomWalkEmbedding, RandomHyperedgeSplit
 from tgx_anchor.utils import incidence_fingerprint
 from tgx_anchor.utils.messages import one_line
+
+# Returns a model for a setting, not yet fitted.
+MakeModel = Callable[[str], AnchorModel]
 
 HEURISTICS: dict[str, type[AnchorModel]] = {
     'Degree': DegreeHeuristic,
@@ -38,22 +37,20 @@ METHODS: tuple[str, ...] = ('AnchorRadar', *BASELINES, *HEURISTICS)
 PLANTED = 'planted'
 # The setting of the paper whose hyperparameters stand in for the planted data.
 _LIKE_PLANTED = 'qaBI'
-# The size of embeddings for an encoder that does not tell what it takes.
-_IN_CHANNELS = 48
 
 
 def new_model(
     method: str, setting: str, num_epochs: int | None = None, seed: int = 0
 ) -> AnchorModel:
-    r"""A model with the published hyperparameters of a setting, not yet fitted.
+    r"""Returns a model with the published hyperparameters of a setting, not yet fitted.
 
     Args:
         method (str): One of :obj:`METHODS`.
         setting (str): The dataset, with its kind of anchor where there are several, or
             :obj:`"planted"`.
-        num_epochs (int, optional): If given, the number of epochs instead of the
-            published one. (default: :obj:`None`)
-        seed (int, optional): Decides all random draws. (default: :obj:`0`)
+        num_epochs (int, optional): The number of epochs; the published one if
+            :obj:`None`. (default: :obj:`None`)
+        seed (int, optional): The seed of all random draws. (default: :obj:`0`)
     """
     if method not in METHODS:
         raise ValueError(
@@ -70,8 +67,28 @@ def new_model(
     return AnchorPredictor.from_paper(method, like, seed=seed, **extra)
 
 
+def make_model(make: MakeModel, method: str, setting: str) -> AnchorModel:
+    r"""Returns a model of the user's own, not yet fitted.
+
+    Args:
+        make (callable): Returns the model for a setting.
+        method (str): The name of the model.
+        setting (str): The setting.
+    """
+    # The user's function may draw weights: from a seed, without a trace outside.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        model: object = make(setting)
+    if not isinstance(model, AnchorModel):
+        raise ValueError(
+            f"'methods' must map {method!r} to a function that returns an "
+            f"'AnchorModel' (got {type(model).__name__} for {setting!r})"
+        )
+    return model
+
+
 def check_setting(setting: str) -> None:
-    r"""Raises a :class:`ValueError` for what is not a setting.
+    r"""Raises a :class:`ValueError` if there is no such setting.
 
     Args:
         setting (str): The dataset, with its kind of anchor where there are several, or
@@ -81,13 +98,13 @@ def check_setting(setting: str) -> None:
         resolve_setting(setting, None)
 
 
-def load_setting(setting: str, root: str | None = None) -> AnchorData:
-    r"""The hypergraph of a setting.
+def load_setting(setting: str, root: str | Path | None = None) -> AnchorData:
+    r"""Returns the hypergraph of a setting.
 
     Args:
         setting (str): The dataset, with its kind of anchor where there are several, or
             :obj:`"planted"`.
-        root (str, optional): Where datasets are kept. (default: :obj:`None`)
+        root (str, optional): The folder of the datasets. (default: :obj:`None`)
     """
     dataset: InMemoryDataset
     if setting == PLANTED:
@@ -98,72 +115,70 @@ def load_setting(setting: str, root: str | None = None) -> AnchorData:
 
 
 def prepare(
-    data: AnchorData,
-    model: AnchorModel,
-    cache: Path | None = None,
-    progress: bool = False,
+    data: AnchorData, model: AnchorModel, cache: Path | None = None
 ) -> AnchorData:
-    r"""Adds what a model needs to a hypergraph: random-walk embeddings for an
-    :class:`~tgx_anchor.nn.AnchorPredictor`, with ranks (:obj:`incidence_rank`) and
-    topological features (:obj:`incidence_attr`) if its encoder takes them; topological
-    features for all others that learn.
+    r"""Adds the features that a model requires to a hypergraph.
 
     Args:
         data (AnchorData): The hypergraph.
         model (AnchorModel): The model.
-        cache (Path, optional): A folder that keeps embeddings, which take long, and
-            which all kinds of anchors of a hypergraph share. (default: :obj:`None`)
-        progress (bool, optional): If set to :obj:`True`, shows progress bars.
-            (default: :obj:`False`)
+        cache (Path, optional): A folder that keeps random-walk embeddings, which are
+            slow to compute, and the same for all kinds of anchors of a hypergraph.
+            (default: :obj:`None`)
     """
-    if isinstance(model, AnchorPredictor):
-        taken = inspect.signature(model.encoder.forward).parameters
-        if 'incidence_rank' in taken:
-            data = AddWithinOrderRank()(data)
-        if 'incidence_attr' in taken:
-            data = AddTopologicalFeatures(cat=False)(data)
-        width = getattr(model.encoder, 'in_channels', None)
-        if not isinstance(width, int) or width < 1:
-            width = _IN_CHANNELS
-        data.x = _embedding(data, width, cache, progress)
-    elif not isinstance(model, tuple(HEURISTICS.values())):
-        data = AddTopologicalFeatures(cat=False)(data)
-    return data
+    transform = model.required_transform()
+    if isinstance(transform, AddMissing) and cache is not None:
+        walk = transform.transforms.get('x')
+        if isinstance(walk, AddRandomWalkEmbedding) and data.get('x') is None:
+            data.x = cached_embedding(data, walk, cache)
+    out: AnchorData = transform(data)
+    return out
 
 
-def _embedding(
-    data: AnchorData, dim: int, cache: Path | None, progress: bool
+def cached_embedding(
+    data: AnchorData, transform: AddRandomWalkEmbedding, cache: Path
 ) -> Tensor:
-    transform = AddRandomWalkEmbedding(dim, progress=progress)
+    r"""Returns the random-walk embeddings of a hypergraph from a cache, or computes and
+    keeps them.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        transform (AddRandomWalkEmbedding): Computes the embeddings.
+        cache (Path): The folder that keeps them.
+
+    Shapes:
+        - **output:** :math:`(N, D)`
+    """
     code = incidence_fingerprint(data.hyperedge_index, int(data.num_nodes or 0))
     name = hashlib.sha256(f'{code} {transform!r}'.encode()).hexdigest()[:16]
-    path = None if cache is None else cache / f'{name}.pt'
-    if path is not None and path.exists():
+    path = cache / f'{name}.pt'
+    if path.exists():
         try:
             kept: Tensor = torch.load(path, weights_only=True)
         except Exception as error:
-            # A damaged file fails in any way.
+            # A damaged file can raise any error.
             raise ValueError(
-                f"'{path}' must be an embedding, remove it to make it anew "
-                f'(got: {one_line(error)})'
+                f"'{path}' must be an embedding (got: {one_line(error)}; remove the "
+                f'file, and it is computed again)'
             ) from None
         return kept
     x: Tensor = transform(data.clone())['x']
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(path) as part:
-            torch.save(x, part)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(path) as part:
+        torch.save(x, part)
     return x
 
 
-def one_split(data: AnchorData, number: int) -> AnchorData:
-    r"""One of the random splits of a hypergraph.
+def one_split(data: AnchorData, number: int, train: float = 0.075) -> AnchorData:
+    r"""Returns one random split of a hypergraph.
 
     Args:
         data (AnchorData): The hypergraph.
         number (int): The number of the split, from zero.
+        train (float, optional): The share of training hyperedges.
+            (default: :obj:`0.075`)
     """
-    out: AnchorData = RandomHyperedgeSplit(num_splits=number + 1)(data)
+    out: AnchorData = RandomHyperedgeSplit(train=train, num_splits=number + 1)(data)
     for name in ('train_mask', 'val_mask', 'test_mask'):
         out[name] = out[name].view(out.num_hyperedges, -1)[:, number]
     return out

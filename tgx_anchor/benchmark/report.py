@@ -1,4 +1,4 @@
-"""Tables and plots of a comparison."""
+"""Tables and plots of a benchmark."""
 
 import math
 import statistics
@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tgx_anchor.benchmark.comparison_row import ComparisonRow
 from tgx_anchor.benchmark.methods import HEURISTICS, METHODS
-from tgx_anchor.benchmark.paper_figures import PaperFigures
+from tgx_anchor.benchmark.results import BenchmarkRow
+from tgx_anchor.benchmark.tables import Style, escape, latex_table, markdown_table
 from tgx_anchor.io.files import replace_file
-from tgx_anchor.nn.predictors.paper_baselines import BASELINES
+from tgx_anchor.paper import BASELINES, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,25 +35,30 @@ METRICS: dict[Metric, str] = {
     'peak_memory': 'Peak memory (GiB)',
 }
 _HIGHER_IS_BETTER: tuple[Metric, ...] = ('accuracy', 'mrr', 'ndcg')
-# What does not depend on the number of epochs.
+# Metrics that do not depend on the number of epochs.
 _WHATEVER_EPOCHS: tuple[Metric, ...] = ('epoch_seconds', 'num_parameters')
-# What the paper printed of a metric; of the heuristics it prints elsewhere.
+# Metrics that the paper has a table of.
 _PRINTED: tuple[Metric, ...] = ('accuracy', 'mrr', 'ndcg')
+# The best and the second best value of a setting.
+_MARKS: dict[Style, tuple[str, str]] = {
+    'rich': ('[bold]{}[/]', '[underline]{}[/]'),
+    'markdown': ('**{}**', '<u>{}</u>'),
+    'latex': (r'\textbf{{{}}}', r'\underline{{{}}}'),
+}
 
 
 class Cell(NamedTuple):
-    r"""A figure of a method on a setting.
+    r"""The value of a metric for a method on a setting.
 
     Args:
         mean (float): The mean over the splits.
         std (float): The population standard deviation over the splits.
         num_splits (int): The number of splits.
-        num_epochs (int): The number of epochs where one was asked for; zero for the
-            published one.
-        paper (str): What the paper printed, if anything.
-        place (int): One for the best method of the setting, two for the second one;
-            heuristics have no place in time, parameters and memory, and who trained
-            for fewer epochs than others has none in time.
+        num_epochs (int): The number of epochs asked for; zero for the published one.
+        paper (str): The figure of the paper, :obj:`""` if there is none.
+        place (int): One for the best method of the setting, two for the second best.
+            Heuristics are not ranked by time, parameters and memory, and methods that
+            trained for fewer epochs than others are not ranked by time.
     """
 
     mean: float
@@ -67,16 +72,13 @@ class Cell(NamedTuple):
 Cells = dict[tuple[str, str], Cell]
 
 
-def summarise(
-    rows: Iterable[ComparisonRow], metric: Metric, paper: PaperFigures | None = None
-) -> Cells:
-    r"""Means and deviations of a metric, by method and setting, over the rows with the
-    published number of epochs, or else with the largest one.
+def summarise(rows: Iterable[BenchmarkRow], metric: Metric) -> Cells:
+    r"""Computes means and deviations of a metric by method and setting, over the rows
+    with the published number of epochs, or else with the largest one.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
+        rows (list[BenchmarkRow]): The rows.
         metric (str): One of :obj:`METRICS`.
-        paper (PaperFigures, optional): What the paper printed. (default: :obj:`None`)
     """
     values: dict[tuple[str, str], list[float]] = {}
     epochs: dict[tuple[str, str], int] = {}
@@ -99,24 +101,27 @@ def summarise(
             key=lambda mean: sign * mean,
         )
         for key, mean in means.items():
-            printed = ''
-            if paper is not None and metric in _PRINTED:
-                printed = paper.cell(metric, key[0], setting)
             out[key] = Cell(
                 mean,
                 statistics.pstdev(values[key]),
                 len(values[key]),
                 epochs[key],
-                printed,
+                _printed(metric, *key),
                 ranked.index(mean) + 1 if mean in ranked else len(ranked) + 1,
             )
     return out
 
 
+def _printed(metric: Metric, method: str, setting: str) -> str:
+    if metric == 'accuracy' and method in HEURISTICS:
+        return figure('heuristics', method, setting)
+    return figure(metric, method, setting) if metric in _PRINTED else ''
+
+
 def _competes(
     key: tuple[str, str], metric: Metric, epochs: dict[tuple[str, str], int]
 ) -> bool:
-    # Who learns nothing, or stops early, needs no time for it.
+    # Heuristics do not train, and limited runs stop early: their time is not ranked.
     if metric in _HIGHER_IS_BETTER:
         return True
     method, setting = key
@@ -130,12 +135,12 @@ def _competes(
     return (epochs[key] or math.inf) == longest
 
 
-def most_trained(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
-    r"""Of each method and setting, the rows with the published number of epochs, or
-    else those with the largest one.
+def most_trained(rows: Iterable[BenchmarkRow]) -> list[BenchmarkRow]:
+    r"""Returns the rows of each method and setting with the published number of
+    epochs, or else those with the largest one.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
+        rows (list[BenchmarkRow]): The rows.
     """
     rows = list(rows)
     best: dict[tuple[str, str], float] = {}
@@ -150,27 +155,24 @@ def most_trained(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    # Those of the paper first, then others as they come.
+    # The methods of the package first, then others in the order of the rows.
     given = dict.fromkeys(names)
     return [name for name in dict.fromkeys([*METHODS, *given]) if name in given]
 
 
-def make_table(
-    cells: Cells, metric: Metric, style: Literal['rich', 'markdown', 'latex']
-) -> list[list[str]]:
-    r"""A table of words, a header first, with the best figure of each setting in bold
-    and the second one underlined.
+def make_table(cells: Cells, metric: Metric, style: Style) -> list[list[str]]:
+    r"""Returns the cells as lines of text, the header first, with the best value of
+    each setting in bold and the second best underlined.
 
     Args:
-        cells (dict): The figures.
-        metric (str): The metric that they are of.
-        style (str): How to mark them: :obj:`"rich"`, :obj:`"markdown"` or
-            :obj:`"latex"`.
+        cells (dict): The cells.
+        metric (str): Their metric.
+        style (str): The markup: :obj:`"rich"`, :obj:`"markdown"` or :obj:`"latex"`.
     """
     settings = list(dict.fromkeys(setting for _, setting in cells))
-    table = [['method', *(_escape(setting, style) for setting in settings)]]
+    table = [['method', *(escape(setting, style) for setting in settings)]]
     for method in _in_order(name for name, _ in cells):
-        line = [_escape(method, style)]
+        line = [escape(method, style)]
         for setting in settings:
             cell = cells.get((method, setting))
             line.append('' if cell is None else _words(cell, metric, style))
@@ -178,23 +180,13 @@ def make_table(
     return table
 
 
-def _escape(name: str, style: str) -> str:
-    # Names are the user's, and mean nothing to the program that shows them.
-    special = {'rich': '[', 'markdown': '|', 'latex': '&%$#_{}'}[style]
-    return ''.join(f'\\{sign}' if sign in special else sign for sign in name)
-
-
-def _words(cell: Cell, metric: Metric, style: str) -> str:
-    text = _number(cell.mean, metric)
+def _words(cell: Cell, metric: Metric, style: Style) -> str:
+    text = _number(cell.mean, cell, metric)
     if cell.num_splits > 1 and metric != 'num_parameters':
         plus_minus = r' $\pm$ ' if style == 'latex' else ' ± '
-        text += plus_minus + _number(cell.std, metric)
+        text += plus_minus + _number(cell.std, cell, metric)
     if cell.place <= 2:
-        bold, underlined = {
-            'rich': ('[bold]{}[/]', '[underline]{}[/]'),
-            'markdown': ('**{}**', '<u>{}</u>'),
-            'latex': (r'\textbf{{{}}}', r'\underline{{{}}}'),
-        }[style]
+        bold, underlined = _MARKS[style]
         text = (bold if cell.place == 1 else underlined).format(text)
     if cell.paper:
         printed = cell.paper
@@ -206,23 +198,27 @@ def _words(cell: Cell, metric: Metric, style: str) -> str:
     return text
 
 
-def _number(value: float, metric: Metric) -> str:
+def _number(value: float, cell: Cell, metric: Metric) -> str:
     if metric == 'accuracy':
         return f'{100 * value:.1f}'
     if metric == 'num_parameters':
         return f'{value:,.0f}'
     if metric in ('mrr', 'ndcg'):
         return f'{value:.3f}'
-    return f'{value:.2f}' if value < 10 else f'{value:.1f}'
+    # Two digits of a small mean, and as many decimal places of the deviation.
+    digits = 1 if cell.mean >= 10 else 2
+    if 0 < cell.mean < 0.1:
+        digits = 1 - math.floor(math.log10(cell.mean))
+    return f'{value:.{digits}f}'
 
 
 class Headline(NamedTuple):
-    r"""How much AnchorRadar saves, on average over the settings.
+    r"""Ratios of the most efficient baseline to AnchorRadar, as means over settings.
 
     Args:
         time (float): The training time of the fastest baseline over AnchorRadar's.
         parameters (float): The parameters of the lightest baseline over AnchorRadar's.
-        settings (list[str]): The settings that have both.
+        settings (list[str]): The settings with AnchorRadar and a baseline.
         num_epochs (list[int]): The numbers of epochs in these settings; zero for the
             published ones.
     """
@@ -233,13 +229,14 @@ class Headline(NamedTuple):
     num_epochs: list[int]
 
 
-def headline(rows: Sequence[ComparisonRow]) -> Headline:
-    r"""The two ratios of the paper: means over settings of the fastest baseline to
-    AnchorRadar, among those with as many epochs as published, or as asked for, as it
-    has, and of the lightest one. Not a number where nothing can be compared.
+def headline(rows: Sequence[BenchmarkRow]) -> Headline:
+    r"""Computes the two ratios of the paper: the training time of the fastest baseline
+    to that of AnchorRadar, among baselines with the same number of epochs asked for,
+    and the parameters of the lightest baseline to those of AnchorRadar. Both are means
+    over settings, and NaN if no setting has AnchorRadar and a baseline.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
+        rows (list[BenchmarkRow]): The rows.
     """
     ratios: dict[Metric, list[float]] = {'train_seconds': [], 'num_parameters': []}
     settings: list[str] = []
@@ -265,40 +262,37 @@ def headline(rows: Sequence[ComparisonRow]) -> Headline:
     return Headline(time, parameters, settings, sorted(num_epochs))
 
 
-def markdown_report(rows: Sequence[ComparisonRow], paper: PaperFigures) -> str:
-    r"""All tables, as Markdown.
+def markdown_report(rows: Sequence[BenchmarkRow]) -> str:
+    r"""Writes all tables as Markdown.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
-        paper (PaperFigures): What the paper printed.
+        rows (list[BenchmarkRow]): The rows.
     """
     lines = [
-        '# Comparison',
+        '# Benchmark',
         '',
         'Mean ± population standard deviation over random splits; the best in bold, '
-        'the second underlined; in parentheses the figure of the paper, of splits that '
-        'are not published. What follows an @ is the number of epochs where it is not '
-        'the published one. Baselines pick anchors by the probability of the role of '
-        'anchors, and rank members for MRR and NDCG by its logit, as in the paper.',
+        'the second best underlined; in parentheses the figure of the paper, whose '
+        'splits are not published. A number after an @ is the number of epochs where '
+        'it is not the published one. Baselines pick anchors by the probability of the '
+        "anchor's role, and rank members for MRR and NDCG by its logit, as in the "
+        'paper.',
         '',
         _splits(rows),
     ]
     for metric, title in METRICS.items():
-        cells = summarise(rows, metric, paper)
-        if not cells:
-            continue
-        table = make_table(cells, metric, 'markdown')
-        rule = ['---', *(['---:'] * (len(table[0]) - 1))]
-        lines += ['', f'## {title}', '']
-        lines += [f'| {" | ".join(line)} |' for line in (table[0], rule, *table[1:])]
+        cells = summarise(rows, metric)
+        if cells:
+            table = make_table(cells, metric, 'markdown')
+            lines += ['', f'## {title}', '', markdown_table(table).rstrip()]
     found = headline(rows)
     if found.settings:
-        lines += ['', '## Headline', '', headline_text(found)]
+        lines += ['', '## Efficiency', '', headline_text(found)]
     return '\n'.join(lines) + '\n'
 
 
 def headline_text(found: Headline) -> str:
-    r"""The two ratios in words.
+    r"""Describes the two ratios in a sentence.
 
     Args:
         found (Headline): The ratios.
@@ -314,7 +308,7 @@ def headline_text(found: Headline) -> str:
     )
 
 
-def _splits(rows: Sequence[ComparisonRow]) -> str:
+def _splits(rows: Sequence[BenchmarkRow]) -> str:
     counts: dict[str, dict[str, int]] = {}
     for row in most_trained(rows):
         by_method = counts.setdefault(row.setting, {})
@@ -326,36 +320,21 @@ def _splits(rows: Sequence[ComparisonRow]) -> str:
     return f'Splits: {", ".join(parts)}.'
 
 
-def latex_report(rows: Sequence[ComparisonRow], paper: PaperFigures) -> str:
-    r"""The table of accuracies, as LaTeX.
+def latex_report(rows: Sequence[BenchmarkRow]) -> str:
+    r"""Writes the table of accuracies as LaTeX.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
-        paper (PaperFigures): What the paper printed.
+        rows (list[BenchmarkRow]): The rows.
     """
-    table = make_table(summarise(rows, 'accuracy', paper), 'accuracy', 'latex')
-    body = [' & '.join(line) + r' \\' for line in table]
-    columns = 'l' + 'c' * (len(table[0]) - 1)
-    return '\n'.join(
-        [
-            rf'\begin{{tabular}}{{{columns}}}',
-            r'\hline',
-            body[0],
-            r'\hline',
-            *body[1:],
-            r'\hline',
-            r'\end{tabular}',
-            '',
-        ]
-    )
+    return latex_table(make_table(summarise(rows, 'accuracy'), 'accuracy', 'latex'))
 
 
-def plot_efficiency(rows: Sequence[ComparisonRow]) -> 'Figure':
-    r"""The two bar charts of the paper's figure on efficiency: training time and
-    learnable parameters, by setting and method.
+def plot_efficiency(rows: Sequence[BenchmarkRow]) -> 'Figure':
+    r"""Draws the two bar charts of the paper's figure on efficiency: training time and
+    learnable parameters by setting and method.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
+        rows (list[BenchmarkRow]): The rows.
     """
     from matplotlib.figure import Figure
 
@@ -380,7 +359,7 @@ def plot_efficiency(rows: Sequence[ComparisonRow]) -> 'Figure':
                 width=0.8 / len(shown),
                 label=name,
                 color='black' if name == 'AnchorRadar' else f'C{i}',
-                # Other epochs than published.
+                # Not the published number of epochs.
                 hatch=['///' if cell.num_epochs else '' for cell in found.values()],
             )
         axes.set(yscale='log', ylabel=METRICS[metric])
@@ -389,25 +368,22 @@ def plot_efficiency(rows: Sequence[ComparisonRow]) -> 'Figure':
     return figure
 
 
-def write_reports(
-    rows: Sequence[ComparisonRow], path: str | Path, paper: PaperFigures
-) -> list[Path]:
-    r"""Writes the tables, and the plot if :obj:`matplotlib` is there, next to a CSV
-    file.
+def write_reports(rows: Sequence[BenchmarkRow], path: str | Path) -> list[Path]:
+    r"""Writes the tables, and the plot if :obj:`matplotlib` is installed, next to a CSV
+    file, and returns their paths.
 
     Args:
-        rows (list[ComparisonRow]): The rows.
+        rows (list[BenchmarkRow]): The rows.
         path (str): The CSV file.
-        paper (PaperFigures): What the paper printed.
     """
     base = Path(path)
-    texts = {'.md': markdown_report(rows, paper), '.tex': latex_report(rows, paper)}
+    texts = {'.md': markdown_report(rows), '.tex': latex_report(rows)}
     out = []
     for suffix, text in texts.items():
         out.append(base.with_suffix(suffix))
         with replace_file(out[-1]) as part:
             part.write_text(text, encoding='utf-8')
-    # The plot needs an extra, without which the tables are as good.
+    # An extra, without which the tables are still written.
     if find_spec('matplotlib') is not None:
         out.append(base.with_suffix('.png'))
         with replace_file(out[-1]) as part:

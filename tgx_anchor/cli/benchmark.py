@@ -1,22 +1,6 @@
-"""All methods side by side, from the command line."""
+"""The command that benchmarks all methods."""
 
 import typer
-from rich.console import Console
-from rich.table import Table
-
-from tgx_anchor.benchmark import METHODS, PaperFigures, compare
-from tgx_anchor.benchmark.comparison_file import ComparisonFile
-from tgx_anchor.benchmark.report import (
-    METRICS,
-    Metric,
-    headline,
-    headline_text,
-    make_table,
-    summarise,
-    write_reports,
-)
-
-_SHOWN: tuple[Metric, ...] = ('accuracy', 'train_seconds', 'num_parameters')
 
 
 def benchmark(
@@ -25,38 +9,51 @@ def benchmark(
         help="Settings, with commas: 'emER,qaBI,coDB_last', or 'planted' for synthetic "
         'groups.',
     ),
-    methods: str = typer.Option(
-        ','.join(METHODS), help='Methods, with commas.', show_default='all'
+    methods: str | None = typer.Option(
+        None,
+        help="Methods, with commas: 'AnchorRadar,WHATsNet,Degree'.",
+        show_default='all',
     ),
     splits: int = typer.Option(1, help='The number of random splits.'),
     epochs: int | None = typer.Option(
-        None, help='Epochs of everything that learns.', show_default='as published'
+        None, help='The number of epochs of all methods.', show_default='as published'
     ),
     out: str = typer.Option(
-        'comparison.csv',
-        help='The CSV file that takes each result as it comes; a second run goes on '
-        'where the first stopped. Tables and plots go next to it.',
+        'benchmark.csv',
+        help='The CSV file to which each result is added as it comes; a second run '
+        'continues where the first one stopped. Tables and plots go next to it.',
     ),
     root: str | None = typer.Option(
-        None, help='Where datasets are kept.', show_default='the cache of PyG'
+        None, help='The folder of the datasets.', show_default='the cache of PyG'
     ),
-    reference: str | None = typer.Option(
-        None,
-        help='A folder with the tables of the paper.',
-        show_default="'reference' beside $TGX_ANCHOR_MIRROR",
-    ),
-    jobs: int = typer.Option(1, help='How many processes to run at once.'),
-    threads: int = typer.Option(1, help='Threads of each of them.'),
+    jobs: int = typer.Option(1, help='The number of processes at a time.'),
+    threads: int = typer.Option(1, help='The number of threads of each process.'),
 ) -> None:
-    """Compare AnchorRadar with the nine baselines and the heuristics.
+    """Compare AnchorRadar with the nine baselines of the paper and two heuristics.
 
     Example: tgx-anchor benchmark --datasets emER,qaBI --methods AnchorRadar,HGNN,Degree
     """
+    # PyTorch and PyG take seconds to import, which '--help' must not wait for.
+    from rich.console import Console
+    from tqdm import tqdm
+
+    from tgx_anchor.benchmark import METHODS, run_benchmark
+    from tgx_anchor.benchmark.report import (
+        METRICS,
+        Metric,
+        headline,
+        headline_text,
+        make_table,
+        summarise,
+        write_reports,
+    )
+    from tgx_anchor.benchmark.results import benchmark_table
+    from tgx_anchor.benchmark.tables import rich_table
+
     console = Console()
-    paper = PaperFigures(reference)
-    compare(
+    run_benchmark(
         _names(datasets),
-        _names(methods),
+        METHODS if methods is None else _names(methods),
         splits,
         epochs,
         out,
@@ -64,29 +61,22 @@ def benchmark(
         jobs,
         threads,
         progress=console.is_terminal,
-        report=None
-        if console.is_terminal
-        else lambda row: console.print(
+        # Above the progress bar, if there is one.
+        callback=lambda row: tqdm.write(
             f'{row.setting} {row.method} split {row.split}: '
-            f'{100 * row.accuracy:.2f} % in {row.train_seconds:.1f} s',
-            highlight=False,
+            f'{100 * row.accuracy:.2f} % in {row.train_seconds:.1f} s'
         ),
     )
-    # All that the file holds: a table grows with every run.
-    rows = ComparisonFile(out).rows
-    for metric in _SHOWN:
-        header, *lines = make_table(summarise(rows, metric, paper), metric, 'rich')
-        table = Table(title=METRICS[metric])
-        for name in header:
-            table.add_column(name, justify='left' if name == 'method' else 'right')
-        for line in lines:
-            table.add_row(*line)
-        console.print(table)
+    # All rows of the file, also those of earlier runs with other arguments.
+    rows = benchmark_table(out).rows
+    shown: tuple[Metric, ...] = ('accuracy', 'train_seconds', 'num_parameters')
+    for metric in shown:
+        table = make_table(summarise(rows, metric), metric, 'rich')
+        console.print(rich_table(table, METRICS[metric]))
     found = headline(rows)
     if found.settings:
         console.print(headline_text(found), highlight=False)
-    written = write_reports(rows, out, paper)
-    names = ', '.join(str(path) for path in (out, *written))
+    names = ', '.join(map(str, (out, *write_reports(rows, out))))
     console.print(f'written to {names}', highlight=False)
 
 

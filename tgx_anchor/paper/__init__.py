@@ -1,6 +1,7 @@
 r"""Figures and hyperparameters that the paper printed."""
 
 from tgx_anchor.paper.settings import (
+    BASELINES,
     DATASETS,
     SETTINGS,
     figure,
@@ -10,6 +11,7 @@ from tgx_anchor.paper.settings import (
 )
 
 __all__ = [
+    'BASELINES',
     'DATASETS',
     'SETTINGS',
     'figure',

@@ -114,3 +114,9 @@ def _read(folder: str, name: str) -> Columns:
     path = files('tgx_anchor.paper') / folder / f'{name}.csv'
     header, *rows = csv.reader(path.read_text(encoding='utf-8').splitlines())
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+
+
+# The methods that the paper compares AnchorRadar with, in the order of its main table.
+BASELINES: tuple[str, ...] = tuple(
+    method for method in figures('accuracy')['method'] if method != 'AnchorRadar'
+)
