@@ -136,15 +136,15 @@ def make_table(rows: Sequence[Row]) -> list[list[str]]:
     Args:
         rows (list[Row]): The rows.
     """
-    head = ['setting', 'params', 'known', *WAYS, 'fit (s)', 'predict (s)']
+    head = ['setting', 'params', 'known', *WAYS, 'fit', 'predict']
     lines = [
         [
             row.setting,
             row.params,
             f'{100 * row.known:g} %',
             *(f'{100 * getattr(row, way):.1f}' for way in WAYS),
-            f'{row.fit_seconds:.1f}',
-            f'{row.predict_seconds:.1f}',
+            f'{row.fit_seconds:.1f} s',
+            f'{row.predict_seconds:.1f} s',
         ]
         for row in rows
     ]

@@ -480,6 +480,13 @@ def test_second_device(name: str) -> None:
         model.predict(data, k=2)
         if model.scorer is not None:
             assert model.predict_proba(planted(1).to(device)).device == device
+        if model.strengths is not None:
+            # Groups of known people.
+            part = data.hyperedge_subgraph(data.hyperedge_size > 1)
+            assert model.predict_proba(part).device == device
+            assert model.predictions(part).num_rows == part.num_hyperedges
+            model.update(part)
+            assert {value.device for value in model.state_dict().values()} == {device}
         model.reset_parameters()
     torch.testing.assert_close(proba.cpu(), expected, rtol=1e-4, atol=1e-5)
 
