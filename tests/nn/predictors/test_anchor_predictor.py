@@ -406,7 +406,7 @@ def test_interrupted_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.interrupted
     assert len(model.history) == 5
     # The best state is that of the fourth epoch.
-    assert same_state(model, expected)
+    assert all(map(torch.equal, model.parameters(), expected.parameters()))
     monkeypatch.undo()
     assert not model.fit(data).interrupted
 
@@ -575,7 +575,7 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize('objective', ['role', 'anchor'])
 def test_probabilities(objective: Any, device: torch.device) -> None:
     data = planted().to(device)
-    model = quick(objective=objective).fit(data)
+    model = quick(objective=objective, calibration=None).fit(data)
     proba = model.predict_proba(data)
     sums = scatter(proba, data.hyperedge_index[1], 0, 400, 'sum')
     torch.testing.assert_close(sums, torch.ones_like(sums))

@@ -74,7 +74,8 @@ def test_repr_and_params() -> None:
     model = AnchorRadar()
     assert repr(model) == (
         'AnchorRadar(hidden_channels=64, lr_stage1=0.01, lr_stage2=0.1, alpha=0.06, '
-        "w=4.0, num_epochs=100, alignment='all', stages='both', seed=0)"
+        "w=4.0, num_epochs=100, alignment='all', stages='both', seed=0, "
+        "calibration='auto')"
     )
     params: dict[str, Any] = {
         'hidden_channels': 3,
@@ -86,6 +87,7 @@ def test_repr_and_params() -> None:
         'alignment': 'known',
         'stages': 'second',
         'seed': 9,
+        'calibration': None,
     }
     assert AnchorRadar(**params).get_params() == params
 
@@ -230,11 +232,21 @@ def test_alpha_zero_is_the_second_stage_alone() -> None:
 
 def test_anchors_outside_of_the_mask_are_not_seen() -> None:
     data = planted()
-    blind = data.clone()
-    blind.y = data['y'] & data.train_mask[data.hyperedge_index[1]]
-    for name in ('both', 'known', 'second'):
-        model, twin = quick(**VARIANTS[name]), quick(**VARIANTS[name])
-        assert same_state(model.fit(data), twin.fit(blind))
+    for calibration, seen in (
+        (None, data.train_mask),
+        ('auto', data.train_mask | data.val_mask),
+    ):
+        blind = data.clone()
+        blind.y = data['y'] & seen[data.hyperedge_index[1]]
+        if calibration is None:
+            del blind.val_mask
+        for name in ('both', 'known', 'second'):
+            options = {**VARIANTS[name], 'calibration': calibration}
+            model, twin = quick(**options).fit(data), quick(**options).fit(blind)
+            for key, value in twin.state_dict().items():
+                # How well it does on the validation anchors is kept, too.
+                if calibration is not None or not key.startswith('held_out'):
+                    assert torch.equal(model.state_dict()[key], value)
 
 
 def test_use_val() -> None:
@@ -533,7 +545,7 @@ def test_any_hypergraph(data: AnchorData, name: str) -> None:
 
 def test_first_stage_is_the_softmax_of_scores() -> None:
     data = planted()
-    model = quick(stages='first').fit(data)
+    model = quick(stages='first', calibration=None).fit(data)
     score = model(data.incidence_attr).detach()
     expected = softmax(score, data.hyperedge_index[1], num_nodes=data.num_hyperedges)
     torch.testing.assert_close(model.predict_proba(data), expected)
@@ -542,7 +554,7 @@ def test_first_stage_is_the_softmax_of_scores() -> None:
 
 def test_no_aggregation_is_the_softmax_of_strengths() -> None:
     data = planted()
-    model = quick(w=None).fit(data)
+    model = quick(w=None, calibration=None).fit(data)
     expected = softmax(
         model.strength[data.hyperedge_index[0]],
         data.hyperedge_index[1],
@@ -554,7 +566,7 @@ def test_no_aggregation_is_the_softmax_of_strengths() -> None:
 
 def test_aggregation_is_the_share() -> None:
     data = planted()
-    model = quick(w=3.0).fit(data)
+    model = quick(w=3.0, calibration=None).fit(data)
     node, hyperedge = data.hyperedge_index
     share = model.share
     # By the definition, since strengths are all different.
@@ -953,8 +965,10 @@ def test_names_do_not_matter() -> None:
     twin.train_mask = other.hyperedges(data.train_mask)
     mask = other.hyperedges(data.test_mask)
     for name in ('first', 'no aggregation'):
-        model = quick(num_epochs=30, **VARIANTS[name]).fit(data)
-        renamed = quick(num_epochs=30, **VARIANTS[name]).fit(twin)
+        # The folds of a calibration are drawn in the order of the hyperedges.
+        options = {**VARIANTS[name], 'num_epochs': 30, 'calibration': None}
+        model = quick(**options).fit(data)
+        renamed = quick(**options).fit(twin)
         torch.testing.assert_close(
             renamed.predict_proba(twin),
             other.incidences(model.predict_proba(data)),

@@ -42,7 +42,9 @@ def test_learns_nothing() -> None:
     model = RandomHeuristic(seed=5)
     assert model.fit(to_data([], 0)) is model
     assert repr(model) == 'RandomHeuristic(seed=5)'
-    assert not model.state_dict()
+    assert not list(model.parameters())
+    assert not model.calibrated
+    assert len(model.held_out) == 0
 
 
 def test_second_device() -> None:

@@ -17,24 +17,38 @@ from typing_extensions import Self
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.predictors.add_missing import AddMissing
+from tgx_anchor.nn.predictors.assessment import Assessment
+from tgx_anchor.nn.predictors.calibrator import Calibration, Calibrator
+from tgx_anchor.nn.predictors.cross_fit import HeldOutScores, cross_fit
+from tgx_anchor.nn.predictors.degree_score import degree_sign, log_degree
 from tgx_anchor.nn.predictors.fit_run import FitRun, OnInterrupt, Record
+from tgx_anchor.nn.predictors.held_out import HeldOut
 from tgx_anchor.nn.predictors.known_anchors import (
     check_data,
     check_labels,
     given_mask,
+    training_mask,
     without_anchors,
 )
 from tgx_anchor.nn.predictors.model_file import ModelContent, read_model, write_model
 from tgx_anchor.nn.predictors.people import has_ids, node_texts
 from tgx_anchor.nn.predictors.prediction_table import doubt_table, prediction_table
+from tgx_anchor.nn.predictors.suggestion import suggest_groups
 from tgx_anchor.nn.predictors.texts import Texts
-from tgx_anchor.utils import digest, group_topk, hypergraph_fingerprint
+from tgx_anchor.utils import (
+    digest,
+    distinct_hyperedges,
+    group_topk,
+    hypergraph_fingerprint,
+)
 from tgx_anchor.utils.messages import one_line, shorten
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Known = Literal['keep', 'model']
+# The least number of distinct groups to calibrate and assess a model with.
+_MIN_HELD_OUT = 20
 
 
 class AnchorModel(torch.nn.Module, ABC):
@@ -65,6 +79,14 @@ class AnchorModel(torch.nn.Module, ABC):
     seed: int
     history: list[Record]
     interrupted: bool
+    calibrator: Calibrator
+    held_out: HeldOut
+    #: Whether :meth:`fit` calibrates probabilities, if it can.
+    calibration: Calibration | None = None
+
+    # Whether a model is fitted so quickly that it can be fitted again without some of
+    # the known anchors, to see whether it finds them.
+    _is_quick = False
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
@@ -73,6 +95,8 @@ class AnchorModel(torch.nn.Module, ABC):
         self.seed = int(seed)
         self.history = []
         self.interrupted = False
+        self.calibrator = Calibrator()
+        self.held_out = HeldOut()
 
     # Learning ################################################################
 
@@ -117,7 +141,13 @@ class AnchorModel(torch.nn.Module, ABC):
                 (default: :obj:`False`)
         """
         run = FitRun(progress, callback, on_interrupt, checkpoint, use_val)
+        before = self._parts()
         self._fit(data, run)
+        try:
+            self._hold_out(data, run)
+        except BaseException:
+            self._modules, self._parameters, self._buffers = before
+            raise
         self.history, self.interrupted = run.history, run.interrupted
         if run.interrupted:
             last = run.history[-1]
@@ -168,6 +198,103 @@ class AnchorModel(torch.nn.Module, ABC):
         codes = first[4], second[4]
         same_ids = codes[0] == codes[1] or 0 in codes
         return bool(same_ids) and torch.equal(first[:4], second[:4])
+
+    # Doubt ###################################################################
+
+    @property
+    def calibrated(self) -> bool:
+        r"""Whether :meth:`predict_proba` returns calibrated probabilities."""
+        return self.calibrator.is_fitted
+
+    def assess(self, data: AnchorData) -> Assessment:
+        r"""Returns the accuracy to expect where the anchor is not known, and warnings.
+
+        The accuracy is measured in :meth:`fit`, on known groups that the model did not
+        learn from: those in :obj:`data.val_mask`, or without one those that models
+        like this one were not shown, if that takes seconds only.
+
+        .. code-block:: python
+
+            print(*model.assess(data).sentences(), sep='\n')
+
+        Args:
+            data (AnchorData): The hypergraph that the model was fitted on.
+        """
+        return Assessment.of(self.held_out, data, self.calibrated)
+
+    def suggest(
+        self, data: AnchorData, n: int = 50, mask: Tensor | None = None
+    ) -> 'pa.Table':
+        r"""Returns the groups whose anchor would help most if it were known, the best
+        first, as a table of Arrow (:func:`~tgx_anchor.nn.predictors.suggestion.
+        suggest_groups`).
+
+        Args:
+            data (AnchorData): The hypergraph. Known are the anchors in
+                :obj:`data.train_mask` if there is one, else all in :obj:`data.y`.
+            n (int, optional): The number of groups. (default: :obj:`50`)
+            mask (torch.Tensor, optional): The groups to choose from; all if
+                :obj:`None`. (default: :obj:`None`)
+
+        Shapes:
+            - **mask:** :math:`(M)`
+        """
+        return suggest_groups(self.predict_proba(data), data, n, mask)
+
+    def _raw_proba(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
+        # Probabilities that are not calibrated.
+        return self._proba(data, same_people)
+
+    def _hold_out(self, data: AnchorData, run: FitRun) -> None:
+        # Calibrates the fitted model, and keeps how well it predicts known anchors that
+        # it has not learnt from.
+        self.calibrator = Calibrator().train(self.training)
+        self.held_out = HeldOut().train(self.training)
+        if data.get('y') is None or data.num_incidences == 0:
+            return
+        self.calibrator.to(data.hyperedge_index.device)
+        number = distinct_hyperedges(
+            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+        )
+        scores = self._held_out_scores(data, run, number)
+        if scores is None:
+            return
+        stated = None
+        if self.calibration is not None:
+            mask = scores.mask
+            stated = self.calibrator.fit(scores.proba, data, mask, number)
+        self.held_out.keep(scores, data, stated, number)
+
+    def _held_out_scores(
+        self, data: AnchorData, run: FitRun, number: Tensor
+    ) -> HeldOutScores | None:
+        shape = [data.num_hyperedges]
+        train, val = data.get('train_mask'), data.get('val_mask')
+        has_both = train is not None and val is not None and not run.use_val
+        if has_both and list(train.size()) == list(val.size()) == shape:
+            mask = val & ~train & data.known_mask & data.choice_mask
+            if _count_distinct(number, mask) >= _MIN_HELD_OUT and train.any():
+                score = degree_sign(data, train) * log_degree(data)
+                return HeldOutScores(mask, self._raw_proba(data).double(), score)
+        if not self._is_quick or self.calibration is None or run.interrupted:
+            return None
+        mask = training_mask(data, run.use_val) & data.choice_mask
+        if _count_distinct(number, mask) < _MIN_HELD_OUT:
+            return None
+
+        def fit_predict(part: AnchorData) -> Tensor:
+            twin = type(self)(**self.get_params()).to(number.device)
+            twin._fit(part, FitRun(on_interrupt='raise'))
+            return twin._raw_proba(part)
+
+        try:
+            return cross_fit(data, mask, number, fit_predict, self.seed)
+        except KeyboardInterrupt:
+            if run.on_interrupt == 'raise':
+                raise
+            # The model itself is complete.
+            run.interrupted = True
+            return None
 
     # Predicting ##############################################################
 
@@ -421,17 +548,16 @@ class AnchorModel(torch.nn.Module, ABC):
         r"""Copies the state of another model of this class, also into a model that has
         not been fitted yet.
         """
-        before = (
-            self._modules.copy(),
-            self._parameters.copy(),
-            self._buffers.copy(),
-        )
+        before = self._parts()
         try:
             return super().load_state_dict(state_dict, strict, assign)
         except Exception:
             # A state that does not fit must leave no trace.
             self._modules, self._parameters, self._buffers = before
             raise
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        return self._modules.copy(), self._parameters.copy(), self._buffers.copy()
 
     def _load_from_state_dict(
         self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
@@ -449,3 +575,7 @@ class AnchorModel(torch.nn.Module, ABC):
     def _allocate(self, state: Mapping[str, Any]) -> None:
         # Makes parameters and buffers for a state whose shapes depend on the data.
         pass
+
+
+def _count_distinct(number: Tensor, mask: Tensor) -> int:
+    return int(torch.unique(number[mask]).numel())

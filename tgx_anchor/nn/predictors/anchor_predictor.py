@@ -16,7 +16,13 @@ from typing_extensions import Self
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.calibrator import (
+    Calibration,
+    Calibrator,
+    check_calibration,
+)
 from tgx_anchor.nn.predictors.fit_run import FitRun
+from tgx_anchor.nn.predictors.held_out import HeldOut
 from tgx_anchor.nn.predictors.known_anchors import check_data
 from tgx_anchor.nn.predictors.model_file import ModelContent
 from tgx_anchor.nn.predictors.packed_encoder import pack_encoder, unpack_encoder
@@ -134,6 +140,9 @@ class AnchorPredictor(AnchorModel):
         patience (int, optional): The number of validations in a row without improvement
             after which training stops. (default: :obj:`6`)
         seed (int, optional): The seed of all random draws. (default: :obj:`0`)
+        calibration (str, optional): If set to :obj:`"auto"`, probabilities are
+            calibrated on :obj:`data.val_mask`, if there is one that is not learnt from.
+            (default: :obj:`"auto"`)
     """
 
     #: The class of the training loop, which a subclass may replace.
@@ -160,8 +169,11 @@ class AnchorPredictor(AnchorModel):
         eval_every: int = 5,
         patience: int = 6,
         seed: int = 0,
+        calibration: Calibration | None = 'auto',
     ) -> None:
         super().__init__(seed)
+        check_calibration(calibration)
+        self.calibration = calibration
         if not isinstance(encoder, Module):
             raise ValueError(f"'encoder' must be a module (got {encoder!r})")
         self.encoder = encoder
@@ -209,6 +221,7 @@ class AnchorPredictor(AnchorModel):
         self.people = People().to(self.fitted_on.device)
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.anchor_role = torch.zeros_like(self.anchor_role)
+        self.calibrator, self.held_out = Calibrator(), HeldOut()
         self.history, self.interrupted = [], False
 
     def forward(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
@@ -309,6 +322,9 @@ class AnchorPredictor(AnchorModel):
             \frac{\Pr [ \mathrm{role}_{v;e} = \mathrm{anchor} ]}{\sum_{u \in e}
             \Pr [ \mathrm{role}_{u;e} = \mathrm{anchor} ]}
 
+        They are then calibrated, if the model is (:obj:`calibrated`), which does not
+        change the order of members.
+
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
             same_people (bool, optional): Whether equal :obj:`node_id` are the same
@@ -316,8 +332,13 @@ class AnchorPredictor(AnchorModel):
                 decides. (default: :obj:`None`)
 
         Shapes:
-            - **output:** :math:`(P)`, sums to one in each hyperedge
+            - **output:** :math:`(P)`, sums to one in each hyperedge; in double
+              precision if calibrated
         """
+        out: Tensor = self.calibrator(self._raw_proba(data, same_people), data)
+        return out
+
+    def _raw_proba(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
         return softmax(
             log_proba(self._logits(data, same_people), int(self.anchor_role)),
             data.hyperedge_index[1],

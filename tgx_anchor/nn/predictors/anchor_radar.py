@@ -19,7 +19,13 @@ from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.calibrator import (
+    Calibration,
+    Calibrator,
+    check_calibration,
+)
 from tgx_anchor.nn.predictors.fit_run import FitRun
+from tgx_anchor.nn.predictors.held_out import HeldOut
 from tgx_anchor.nn.predictors.incidence_features import (
     attribute_scale,
     incidence_features,
@@ -126,7 +132,14 @@ class AnchorRadar(AnchorModel):
             :obj:`"second"` one. (default: :obj:`"both"`)
         seed (int, optional): The seed of the first weights of the MLP, and of draws
             between members of equal score. (default: :obj:`0`)
+        calibration (str, optional): If set to :obj:`"auto"`, probabilities are
+            calibrated on known groups that the model has not learnt from: those in
+            :obj:`data.val_mask`, or without one those that up to five further models
+            were not shown. If set to :obj:`None`, they are shares.
+            (default: :obj:`"auto"`)
     """
+
+    _is_quick = True
 
     scorer: IncidenceScorer | None
     strengths: AnchorStrength | None
@@ -146,8 +159,11 @@ class AnchorRadar(AnchorModel):
         alignment: Alignment = 'all',
         stages: Stages = 'both',
         seed: int = 0,
+        calibration: Calibration | None = 'auto',
     ) -> None:
         super().__init__(seed)
+        check_calibration(calibration)
+        self.calibration = calibration
         for name, number in (
             ('lr_stage1', lr_stage1),
             ('lr_stage2', lr_stage2),
@@ -219,6 +235,7 @@ class AnchorRadar(AnchorModel):
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.num_anchors = torch.ones_like(self.num_anchors)
         self.scale = self.scale.new_empty((2, 0))
+        self.calibrator, self.held_out = Calibrator(), HeldOut()
         self.history, self.interrupted = [], False
 
     @property
@@ -372,7 +389,8 @@ class AnchorRadar(AnchorModel):
     ) -> Tensor:
         r"""Computes the probability that each member is the anchor of its hyperedge: in
         proportion to :math:`\hat{p}_v`, or without aggregation the softmax of
-        strengths, or of scores with stage 1 only.
+        strengths, or of scores with stage 1 only; then calibrated, if the model is
+        (:obj:`calibrated`), which does not change the order of members.
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
@@ -385,6 +403,22 @@ class AnchorRadar(AnchorModel):
             - **output:** :math:`(P)`, sums to one in each hyperedge; in double
               precision, or in that of the scores with stage 1 only
         """
+        out: Tensor = self.calibrator(self._raw_proba(data, same_people), data)
+        return out
+
+    def rank_score(self, data: AnchorData) -> Tensor:
+        r"""Computes the probabilities before they are calibrated, in which no order
+        between unlikely members is lost to rounding.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+
+        Shapes:
+            - **output:** :math:`(P)`
+        """
+        return self._raw_proba(data)
+
+    def _raw_proba(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
         self._check_fitted()
         check_data(data)
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges

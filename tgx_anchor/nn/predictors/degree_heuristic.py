@@ -5,11 +5,10 @@ from torch import Tensor
 from torch_geometric.utils import softmax
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.degree_score import degree_sign, log_degree
 from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.known_anchors import training_mask
-from tgx_anchor.utils import degree, distinct_hyperedges
 
 
 class DegreeHeuristic(AnchorModel):
@@ -39,18 +38,7 @@ class DegreeHeuristic(AnchorModel):
 
     def _fit(self, data: AnchorData, run: FitRun) -> None:
         mask = training_mask(data, run.use_val)
-        score = _log_degree(data)
-        number = distinct_hyperedges(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-        )[mask]
-        weight = 1 / torch.bincount(number)[number].double()
-        accuracy = {}
-        for sign in (1, -1):
-            figures = AnchorEvaluator().per_hyperedge(sign * score, data, mask)
-            votes = float((weight * figures['accuracy']).sum())
-            # The order of summation must not break a tie.
-            accuracy[sign] = round(votes, 6)
-        self.sign.fill_(max(accuracy, key=accuracy.__getitem__))
+        self.sign.fill_(degree_sign(data, mask))
 
     def predict_proba(
         self,
@@ -69,16 +57,10 @@ class DegreeHeuristic(AnchorModel):
         if self.sign == 0:
             raise ValueError("'DegreeHeuristic' is not fitted yet: call 'fit' first")
         return softmax(
-            self.sign * _log_degree(data),
+            self.sign * log_degree(data),
             data.hyperedge_index[1],
             num_nodes=data.num_hyperedges,
         )
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}(sign={int(self.sign):+d}, seed={self.seed})'
-
-
-def _log_degree(data: AnchorData) -> Tensor:
-    index = data.hyperedge_index
-    count = degree(index, int(data.num_nodes or 0), data.num_hyperedges)
-    return count.to(torch.get_default_dtype()).log()[index[0]]

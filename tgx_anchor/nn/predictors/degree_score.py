@@ -1,0 +1,48 @@
+"""The score of the degree heuristic."""
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.metrics import AnchorEvaluator
+from tgx_anchor.utils import degree, distinct_hyperedges
+
+
+def log_degree(data: AnchorData) -> Tensor:
+    r"""Computes the logarithm of the degree of each member.
+
+    Args:
+        data (AnchorData): The hypergraph.
+
+    Shapes:
+        - **output:** :math:`(P)`
+    """
+    index = data.hyperedge_index
+    count = degree(index, int(data.num_nodes or 0), data.num_hyperedges)
+    return count.to(torch.get_default_dtype()).log()[index[0]]
+
+
+def degree_sign(data: AnchorData, mask: Tensor) -> int:
+    r"""Returns 1 if the anchors in :obj:`mask` are more often the members of highest
+    degree, and -1 if they are more often those of lowest degree. The copies of a
+    repeated hyperedge share one vote.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        mask (torch.Tensor): The hyperedges with known anchors.
+
+    Shapes:
+        - **mask:** :math:`(M)`
+    """
+    score = log_degree(data)
+    number = distinct_hyperedges(
+        data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+    )[mask]
+    weight = 1 / torch.bincount(number)[number].double()
+    accuracy = {}
+    for sign in (1, -1):
+        figures = AnchorEvaluator().per_hyperedge(sign * score, data, mask)
+        votes = float((weight * figures['accuracy']).sum())
+        # The order of summation must not break a tie.
+        accuracy[sign] = round(votes, 6)
+    return max(accuracy, key=accuracy.__getitem__)
