@@ -30,7 +30,7 @@ from tgx_anchor.utils import (
     index_ptr,
     is_sorted,
 )
-from tgx_anchor.utils.messages import listed
+from tgx_anchor.utils.messages import listed, shorten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,8 @@ class AnchorData(Data):
         hyperedge_id (torch.Tensor or list[str], optional): The user's name of each
             hyperedge. (default: :obj:`None`)
         **kwargs: Further attributes: masks; :obj:`hyperedge_time`, in which NaN
-            stands for an unknown time; :obj:`column_names` and :obj:`role_names`.
+            stands for an unknown time; :obj:`column_names`, :obj:`role_names` and
+            :obj:`source`.
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
@@ -269,6 +270,19 @@ class AnchorData(Data):
         # A batch holds one entry per hypergraph.
         return [value] * self.num_graphs if isinstance(self, Batch) else value
 
+    @property
+    def source(self) -> str | None:
+        r"""The name of the collection that :obj:`node_id` belongs to: the same id is
+        the same person within one source only. It is :obj:`None` for tables of your
+        own, and where the hypergraphs of a batch do not agree.
+        """
+        first, *others = _sources(self._store.get('source'))
+        return first if all(other == first for other in others) else None
+
+    @source.setter
+    def source(self, value: str | list[Any] | None) -> None:
+        self._store['source'] = value
+
     def names(self, key: str) -> list[str]:
         r"""Returns the names of the columns of an attribute: those in
         :obj:`column_names`, or numbered ones (:obj:`node_0`, :obj:`node_1`, ... for
@@ -416,6 +430,11 @@ class AnchorData(Data):
             if level(key) is not None:
                 self._check_attribute(key, value)
         self._check_names()
+        for source in _sources(self._store.get('source')):
+            if source is not None and not isinstance(source, str):
+                raise ValueError(
+                    f"'source' must be a name, or None (got {shorten(source)})"
+                )
 
     def _check_attribute(self, key: str, value: Any) -> None:
         is_flag = key == 'y' or key.endswith('_mask')
@@ -825,6 +844,13 @@ def _leaves(value: Any) -> list[Any]:
     # The names of each hypergraph of a batch, which holds them in lists of lists.
     if isinstance(value, list) and value and not isinstance(value[0], str):
         return [leaf for part in value for leaf in _leaves(part)]
+    return [value]
+
+
+def _sources(value: Any) -> list[str | None]:
+    # Likewise, the source of each hypergraph.
+    if isinstance(value, list):
+        return [leaf for part in value for leaf in _sources(part)] or [None]
     return [value]
 
 

@@ -1,5 +1,6 @@
 """Storage of a hypergraph, which refuses the names of pairwise edges."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from torch import Tensor
@@ -47,7 +48,11 @@ REFUSED = {
 }
 
 
-_NAMES = {'column_names': dict, 'role_names': list}
+_NAMES: dict[str, Callable[[], Any]] = {
+    'column_names': dict,
+    'role_names': list,
+    'source': type(None),
+}
 
 
 # An attribute error, so that 'hasattr' says no; a value error, as everything else

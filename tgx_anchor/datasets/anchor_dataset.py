@@ -43,7 +43,8 @@ class AnchorDataset(InMemoryDataset):
     <https://arxiv.org/abs/2509.20762>`_ paper.
 
     Each dataset is one :class:`~tgx_anchor.data.AnchorData` with :obj:`y`,
-    :obj:`role` (named by :obj:`roles`), :obj:`node_id` and :obj:`hyperedge_id`.
+    :obj:`role` (named by :obj:`roles`), :obj:`node_id` and :obj:`hyperedge_id`, and
+    the name of the dataset as :obj:`source`.
     A hyperedge is a set: a member listed twice counts once, with the role of the
     anchor if any of its listings has it. Repeated groups are kept.
 
@@ -208,6 +209,9 @@ class AnchorDataset(InMemoryDataset):
                 f"'{processed}' cannot be read ({one_line(error)}): delete it, or pass "
                 'force_reload=True, to make it again from the raw files'
             ) from error
+        # Also where an older version, or a 'pre_transform', left it out.
+        if isinstance(self._data, AnchorData):
+            self._data.source = self.name
 
     @property
     def roles(self) -> list[str]:
@@ -339,6 +343,7 @@ def build_anchor_data(table: RoleTable, entry: CatalogEntry, anchor: str) -> Anc
         node_id=_vocabulary(node_id[np.argsort(shuffle.numpy())]),
         hyperedge_id=_vocabulary(table.hyperedge_id),
         role_names=entry.roles,
+        source=entry.name,
     )
     return data.sort(sort_by_row=True).hyperedge_subgraph(kept, relabel_nodes=True)
 

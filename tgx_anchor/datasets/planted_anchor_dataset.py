@@ -37,7 +37,9 @@ class PlantedAnchorDataset(InMemoryDataset):
     So the degree hints at the anchor, but does not decide it (Observation 1), and the
     anchors of different groups tend to be the same people (Observation 2).
 
-    The data holds :obj:`y`, :obj:`role` and the planted :obj:`node_strength`.
+    The data holds :obj:`y`, :obj:`role`, the planted :obj:`node_strength`, numbers as
+    :obj:`node_id` and :obj:`hyperedge_id`, and a :obj:`source` that names the arguments
+    it was drawn with.
 
     .. code-block:: python
 
@@ -105,6 +107,13 @@ class PlantedAnchorDataset(InMemoryDataset):
             role=(~y).long(),
             role_names=_ROLES,
             node_strength=torch.from_numpy(strength).to(torch.get_default_dtype()),
+            node_id=torch.arange(num_nodes),
+            hyperedge_id=torch.arange(num_hyperedges),
+            # Other arguments draw other people.
+            source=(
+                f'planted {num_nodes} {num_hyperedges} {mean_size:g} {repeat:g} '
+                f'{correlation:g} {scale:g} seed {seed}'
+            ),
         )
         self.data, self.slices = self.collate([data])
 

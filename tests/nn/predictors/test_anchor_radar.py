@@ -1,3 +1,5 @@
+import copy
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,13 @@ from torch_geometric.utils import scatter, softmax
 
 from tests.devices import second_device
 from tests.nn.predictors.radar import GRID, column, planted, quick, same_state
-from tests.strategies import SETTINGS, Renaming, hypergraphs, one_line_error
+from tests.strategies import (
+    SETTINGS,
+    Renaming,
+    hypergraphs,
+    one_line_error,
+    to_data,
+)
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
@@ -654,14 +662,227 @@ def test_inductive(name: str) -> None:
     assert torch.equal(proba, model.predict_proba(other))
 
 
-def test_other_groups_of_the_same_people() -> None:
-    # What is known of them would silently not count.
-    data = planted()
+def halves(num_groups: int = 300) -> tuple[AnchorData, AnchorData]:
+    """Two tables of groups among the same people, which know nothing of each other."""
+    data = PlantedAnchorDataset(100, 2 * num_groups, correlation=0.4)[0]
+    is_old = torch.arange(2 * num_groups) < num_groups
+    old, new = (
+        AddTopologicalFeatures()(data.hyperedge_subgraph(mask, relabel_nodes=True))
+        for mask in (is_old, ~is_old)
+    )
+    return old, new
+
+
+def test_known_people_are_known_again() -> None:
+    old, new = halves()
+    model = AnchorRadar(16).fit(old)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    inductive = model.predict_proba(new, same_people=False)
+    carried = model.predict_proba(without_labels(new))
+    assert not torch.equal(inductive, carried)
+    evaluator = AnchorEvaluator()
+    found = [evaluator.eval(proba, new)['accuracy'] for proba in (inductive, carried)]
+    assert found[1] > found[0] + 0.05
+    # 'score' shows no answers.
+    assert model.score(new) == found[1]
+    after = model.state_dict()
+    assert all(torch.equal(before[key], after[key]) for key in before)
+
+
+def without_labels(data: AnchorData) -> AnchorData:
+    out = copy.copy(data)
+    out.y = torch.zeros_like(data['y'])
+    return out
+
+
+def test_who_is_the_same() -> None:
+    old, new = halves()
+    model = quick().fit(old)
+    new = without_labels(new)
+    carried, inductive = (model.predict_proba(new, flag) for flag in (True, False))
+    assert torch.equal(model.predict_proba(new), carried)
+    # Numbers or texts.
+    new.node_id = [str(number) for number in new.node_id.tolist()]
+    assert torch.equal(model.predict_proba(new), carried)
+    # Other people.
+    strangers = copy.copy(new)
+    strangers.source = 'elsewhere'
+    assert torch.equal(model.predict_proba(strangers), inductive)
+    assert torch.equal(model.predict_proba(strangers, True), carried)
+    nameless = copy.copy(new)
+    nameless.node_id = None
+    assert torch.equal(model.predict_proba(nameless), inductive)
+    with one_line_error("'same_people'", "'data.node_id'"):
+        model.predict_proba(nameless, True)
+    # Tables of one's own match.
+    old.source = new.source = None
+    own = quick().fit(old)
+    assert torch.equal(own.predict_proba(new), carried)
+    # Two tables without ids, of which the user knows that numbers are people.
+    old.node_id = None
+    own.fit(old)
+    assert torch.equal(own.predict_proba(nameless), inductive)
+    assert not torch.equal(own.predict_proba(nameless, True), inductive)
+
+
+def test_strangers_with_known_anchors_are_not_learnt_from() -> None:
+    old, new = halves()
+    model = quick().fit(old)
+    new.source = 'elsewhere'
+    assert torch.equal(
+        model.predict_proba(new), model.predict_proba(without_labels(new))
+    )
+
+
+def test_carried_strengths_by_hand() -> None:
+    # Without scores: old groups say a > b, new ones c > d; the strengths are those of
+    # all groups in one table.
+    old = to_data([[0, 1], [0, 1], [1, 2]], 3, [[0], [0], [1]])
+    old.node_id = ['a', 'b', 'x']
+    new = to_data([[0, 1], [2, 3], [1, 3, 2]], 4, [[], [2], []])
+    new.node_id = ['b', 'a', 'c', 'd']
+    whole = to_data(
+        [[0, 1], [0, 1], [1, 2], [1, 0], [3, 4], [0, 4, 3]],
+        5,
+        [[0], [0], [1], [], [3], []],
+    )
+    model = quick(stages='second', w=None).fit(old)
+    reference = quick(stages='second', w=None).fit(whole)
+    strength = reference.strength[[1, 0, 3, 4]]
+    torch.testing.assert_close(model.node_strength(new), strength, rtol=0, atol=1e-12)
+    a, b = math.exp(float(strength[1])), math.exp(float(strength[0]))
+    proba = model.predict_proba(new)
+    assert float(proba[1]) == pytest.approx(a / (a + b))
+    # New known anchors are evidence, and not answers.
+    assert model.predict(new).tolist() == [1, 2, 1]
+    # With the aggregation, too: a anchors 2 known groups and is the strongest in 1
+    # of 4; b anchors 1 and is in 4.
+    model = quick(stages='second', w=3.0).fit(old)
+    share = quick(stages='second', w=3.0).fit(whole).share
+    assert share[:2].tolist() == pytest.approx([(3 * 2 + 1 + 1) / 4, 3 / 4])
+    proba = model.predict_proba(new)
+    assert float(proba[1]) == pytest.approx(float(share[0] / (share[0] + share[1])))
+
+
+def test_newcomers_follow_the_scores() -> None:
+    # Also where scores have no weight.
+    old, new = halves()
+    new = without_labels(new)
+    new.node_id = new.node_id + 1000
+    for alpha in (0.0, 0.06):
+        model = quick(alpha=alpha, w=None, num_epochs=100).fit(old)
+        strangers = model.node_strength(new, same_people=False)
+        newcomers = model.node_strength(new)
+        torch.testing.assert_close(newcomers, strangers, rtol=0.02, atol=0.02)
+
+
+def test_order_and_names_do_not_matter_in_memory() -> None:
+    old, new = halves()
+    new = without_labels(new)
+    model = quick(w=None).fit(old)
+    proba = model.predict_proba(new)
+    perm = torch.randperm(300, generator=torch.Generator().manual_seed(0))
+    shuffled = copy.copy(old)
+    shuffled.hyperedge_index = old.hyperedge_index.clone()
+    shuffled.hyperedge_index[1] = perm[old.hyperedge_index[1]]
+    shuffled.hyperedge_id = torch.empty(300, dtype=torch.long)
+    shuffled.hyperedge_id[perm] = old.hyperedge_id
+    shuffled = shuffled.sort()
+    torch.testing.assert_close(
+        quick(w=None).fit(shuffled).predict_proba(new), proba, rtol=0, atol=1e-4
+    )
+    for data in (old, new):
+        data.node_id = [f'person {number}' for number in data.node_id.tolist()]
+    assert torch.equal(quick(w=None).fit(old).predict_proba(new), proba)
+
+
+def test_known_groups_that_come_again_count_once() -> None:
+    # The table has grown: old rows, and new ones.
+    data = AddTopologicalFeatures()(PlantedAnchorDataset(100, 400)[0])
+    data.train_mask = torch.arange(400) < 200
     model = quick().fit(data)
-    keep = torch.ones(600, dtype=torch.bool)
-    keep[-1] = False
-    with pytest.warns(UserWarning, match='fit again'):
-        model.predict(data.hyperedge_subgraph(keep))
+    one_less = data.hyperedge_subgraph(torch.arange(400) < 399)
+    memory, number = model._remember(one_less)
+    assert memory.num_groups == 400
+    assert torch.equal(memory.known_mask.sum(), data.train_mask.sum())
+    assert torch.equal(number, torch.arange(100))
+    # Without names of groups, nobody knows.
+    one_less.hyperedge_id = None
+    assert model._remember(one_less)[0].num_groups == 799
+
+
+def test_empty_tables_and_singletons() -> None:
+    old, new = halves()
+    model = quick().fit(old)
+    nothing = new.hyperedge_subgraph(torch.zeros(300, dtype=torch.bool))
+    assert model.predict_proba(nothing).size() == (0,)
+    assert model.predict(nothing).tolist() == []
+    alone = new.hyperedge_subgraph(new.hyperedge_size == 1, relabel_nodes=True)
+    assert alone.num_hyperedges > 5
+    assert model.predict_proba(alone).tolist() == [1.0] * alone.num_hyperedges
+    assert torch.equal(model.predict(alone), alone.hyperedge_index[0])
+
+
+def test_update() -> None:
+    old, new = halves()
+    is_first = torch.arange(300) < 150
+    first, last = (new.hyperedge_subgraph(m) for m in (is_first, ~is_first))
+    model = quick().fit(old)
+    weights = [value.clone() for value in model.scorer.parameters()]  # type: ignore[union-attr]
+    before = model.score(last)
+    once = model.predict_proba(without_labels(last))
+    assert model.update(first) is model
+    # Stage 1 stays, the groups and their people are remembered.
+    assert all(map(torch.equal, weights, model.scorer.parameters()))  # type: ignore[union-attr]
+    assert model.memory.num_groups == 450
+    assert model.strength.numel() == model.memory.num_people
+    assert not torch.equal(model.predict_proba(without_labels(last)), once)
+    assert model.score(last) > before - 0.02
+    # The fitted table knows of them, too.
+    fitted = quick().fit(old)
+    assert not torch.equal(model.predict_proba(old), fitted.predict_proba(old))
+    # The same groups again change nothing.
+    strength = model.strength.clone()
+    torch.testing.assert_close(model.update(first).strength, strength)
+    assert model.memory.num_groups == 450
+
+
+def test_update_takes_known_people_only() -> None:
+    old, new = halves()
+    model = quick().fit(old)
+    new.source = 'elsewhere'
+    with one_line_error("'source'", "'same_people=True'"):
+        model.update(new)
+    model.update(new, same_people=True)
+    assert model.memory.num_groups == 600
+    with one_line_error("'update'", "'stages'"):
+        quick(stages='first').fit(old).update(old)
+    with one_line_error('fitted'):
+        quick().update(old)
+
+
+def test_fitted_table_with_other_people() -> None:
+    # The same numbers, but other persons: not the table that was fitted.
+    old, _ = halves()
+    model = quick(w=None).fit(old)
+    other = copy.copy(old)
+    other.node_id = old.node_id.flip(0)
+    assert not torch.equal(model.node_strength(other), model.strength)
+    other.node_id = None
+    assert torch.equal(model.node_strength(other), model.strength)
+
+
+def test_memory_is_saved(tmp_path: Path) -> None:
+    old, new = halves()
+    old.node_id = [f'Zoë {number}' for number in old.node_id.tolist()]
+    new.node_id = [f'Zoë {number}' for number in new.node_id.tolist()]
+    model = quick().fit(old)
+    model.save(tmp_path / 'model')
+    twin = AnchorRadar.load(tmp_path / 'model')
+    assert torch.equal(twin.predict_proba(new), model.predict_proba(new))
+    assert same_state(twin.update(new), model.update(new))
+    model.save(tmp_path / 'model')
+    assert same_state(AnchorRadar.load(tmp_path / 'model'), model)
 
 
 def test_inductive_keeps_the_scale_of_attributes() -> None:
@@ -688,11 +909,10 @@ def test_second_stage_knows_one_hypergraph() -> None:
     model = quick(stages='second').fit(data)
     with one_line_error("'stages'", "'second'"):
         model.predict(planted(1))
-    one_more = data.clone()
-    one_more.num_nodes = 121
-    one_more.node_strength = None
+    nameless = data.hyperedge_subgraph(torch.arange(600) < 599)
+    nameless.node_id = None
     with one_line_error("'stages'", "'second'"):
-        model.predict(one_more)
+        model.predict(nameless)
     # The same hypergraph, however its incidences are ordered, is no other.
     proba = model.predict_proba(data)
     data.incidence_proba = proba
@@ -863,71 +1083,6 @@ def test_state_dict_of_an_unfitted_model() -> None:
             model.load_state_dict(wrong)
         after = model.predict_proba(data), model.predict_proba(other)
         assert all(map(torch.equal, before, after))
-
-
-class Touch:
-    """Creates a file as soon as it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _touch, (str(self.path),)
-
-
-def _touch(path: str) -> None:
-    Path(path).touch()
-
-
-def test_code_is_refused(tmp_path: Path) -> None:
-    path, trace = tmp_path / 'model', tmp_path / 'trace'
-    torch.save({'format': 'tgx_anchor model 1', 'model': Touch(trace)}, path)
-    with one_line_error(str(path), 'saved model'):
-        AnchorRadar.load(path)
-    assert not trace.exists()
-
-
-def test_cut_off_file(tmp_path: Path) -> None:
-    path = tmp_path / 'model'
-    quick().fit(planted()).save(path)
-    content = path.read_bytes()
-    for size in range(0, len(content), len(content) // 60):
-        path.write_bytes(content[:size])
-        with one_line_error(str(path), 'saved model'):
-            AnchorRadar.load(path)
-
-
-@pytest.mark.parametrize(
-    'content', [b'hello world', b'group,member\n1,2\n', b'\x80\x02.', b'{"a": 1}']
-)
-def test_other_file(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / 'model'
-    path.write_bytes(content)
-    with one_line_error(str(path), 'saved model'):
-        AnchorRadar.load(path)
-
-
-@pytest.mark.parametrize(
-    ('content', 'names'),
-    [
-        ([1], ('format', 'None')),
-        ({'format': 'tgx_anchor model 0'}, ('format', 'model 0')),
-        ({'model': 'HGNN'}, ("'AnchorRadar'", "'HGNN'")),
-        ({'model': None}, ("'AnchorRadar'", 'None')),
-        ({'params': {'depth': 3}}, ('depth',)),
-        ({'params': None}, ('all of a model',)),
-        ({'state': {}}, ('share',)),
-        ({'state': {'share': torch.empty(0)}}, ('all of a model',)),
-        ({'params': {'alpha': -1.0}}, ("'alpha'",)),
-    ],
-)
-def test_other_content(content: Any, names: tuple[str, ...], tmp_path: Path) -> None:
-    path = tmp_path / 'model'
-    quick().save(path)
-    whole = torch.load(path, weights_only=True)
-    torch.save({**whole, **content} if isinstance(content, dict) else content, path)
-    with one_line_error(*names):
-        AnchorRadar.load(path)
 
 
 def test_other_class_and_no_file(tmp_path: Path) -> None:

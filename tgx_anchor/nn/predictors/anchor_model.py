@@ -1,12 +1,13 @@
 """The base class of all predictors of anchors."""
 
+import importlib
 import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -14,15 +15,26 @@ from torch_geometric.transforms import BaseTransform
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.fit_run import FitRun, OnInterrupt, Record
-from tgx_anchor.nn.predictors.known_anchors import check_labels
-from tgx_anchor.utils import group_topk, hypergraph_fingerprint
-from tgx_anchor.utils.messages import one_line
+from tgx_anchor.nn.predictors.known_anchors import (
+    check_data,
+    check_labels,
+    given_mask,
+    without_anchors,
+)
+from tgx_anchor.nn.predictors.model_file import ModelContent, read_model, write_model
+from tgx_anchor.nn.predictors.people import has_ids, node_texts
+from tgx_anchor.nn.predictors.prediction_table import doubt_table, prediction_table
+from tgx_anchor.nn.predictors.texts import Texts
+from tgx_anchor.utils import digest, group_topk, hypergraph_fingerprint
+from tgx_anchor.utils.messages import one_line, shorten
 
-_FORMAT = 'tgx_anchor model 1'
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Known = Literal['keep', 'model']
 
 
 class AnchorModel(torch.nn.Module, ABC):
@@ -40,7 +52,7 @@ class AnchorModel(torch.nn.Module, ABC):
             def _fit(self, data, run):
                 pass
 
-            def predict_proba(self, data):
+            def predict_proba(self, data, same_people=None):
                 node, hyperedge = data.hyperedge_index
                 size = data.num_hyperedges
                 return softmax(data.node_age[node], hyperedge, num_nodes=size)
@@ -139,19 +151,39 @@ class AnchorModel(torch.nn.Module, ABC):
 
     @staticmethod
     def _fingerprint(data: AnchorData) -> Tensor:
-        # Tells the hypergraph that a model was fitted on from all others.
-        return hypergraph_fingerprint(
+        # Five numbers that identify the hypergraph that a model was fitted on; the last
+        # one is a hash of the ids of its nodes, or zero without ids.
+        code = 0
+        if has_ids(data):
+            texts = Texts(node_texts(data))
+            code = int(digest(texts.code, texts.end)[:15], 16)
+        sizes = hypergraph_fingerprint(
             data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
         )
+        return torch.cat([sizes, sizes.new_tensor([code])])
+
+    @staticmethod
+    def _is_same(first: Tensor, second: Tensor) -> bool:
+        # Compares two fingerprints; ids that are not there differ from none.
+        codes = first[4], second[4]
+        same_ids = codes[0] == codes[1] or 0 in codes
+        return bool(same_ids) and torch.equal(first[:4], second[:4])
 
     # Predicting ##############################################################
 
     @abstractmethod
-    def predict_proba(self, data: AnchorData) -> Tensor:
+    def predict_proba(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> Tensor:
         r"""Computes the probability that each member is the anchor of its hyperedge.
 
         Args:
             data (AnchorData): The hypergraph.
+            same_people (bool, optional): Whether equal :obj:`node_id` in this
+                hypergraph and in the one that the model was fitted on are the same
+                people, so that a model may use what it knows of them. If :obj:`None`,
+                they are if both have the same :obj:`data.source` (tables of your own
+                have none). (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
@@ -169,14 +201,19 @@ class AnchorModel(torch.nn.Module, ABC):
         """
         return self.predict_proba(data)
 
-    def predict(self, data: AnchorData, k: int = 1) -> Tensor:
-        r"""Returns the most likely anchors of each hyperedge. Ties are drawn with
-        :obj:`seed`.
+    def predict(
+        self, data: AnchorData, k: int = 1, same_people: bool | None = None
+    ) -> Tensor:
+        r"""Returns the most likely anchors of each hyperedge, also of those whose
+        anchor is known. Ties are drawn with :obj:`seed`. For a table with the ids of
+        people, see :meth:`predictions`.
 
         Args:
             data (AnchorData): The hypergraph.
             k (int, optional): The number of anchors per hyperedge.
                 (default: :obj:`1`)
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(M)` node numbers, or :math:`(M, k)` if :obj:`k` is
@@ -186,7 +223,7 @@ class AnchorModel(torch.nn.Module, ABC):
             raise ValueError(f"'k' must be a positive integer (got {k})")
         generator = torch.Generator().manual_seed(self.seed)
         best = group_topk(
-            self.predict_proba(data),
+            self._proba(data, same_people),
             data.hyperedge_index,
             data.num_hyperedges,
             k,
@@ -194,8 +231,89 @@ class AnchorModel(torch.nn.Module, ABC):
         )
         return best.squeeze(1) if k == 1 else best
 
+    def _proba(self, data: AnchorData, same_people: bool | None) -> Tensor:
+        # A model that needs no ids need not take the argument.
+        if same_people is None:
+            return self.predict_proba(data)
+        return self.predict_proba(data, same_people)
+
+    def predictions(
+        self,
+        data: AnchorData,
+        known: Known = 'keep',
+        same_people: bool | None = None,
+    ) -> 'pa.Table':
+        r"""Returns the anchors of all hyperedges as a table of Arrow, with one row per
+        hyperedge in the order of the data.
+
+        ==========================  ====================================================
+        column                      content
+        ==========================  ====================================================
+        :obj:`group`                :obj:`hyperedge_id`, or the number of the hyperedge
+        :obj:`anchor`               :obj:`node_id` of the anchor, or its number
+        :obj:`probability`          the probability of the anchor
+        :obj:`runner_up`            the second most likely member
+        :obj:`runner_up_probability`  its probability
+        :obj:`margin`               the difference of the two probabilities
+        :obj:`source`               :obj:`"known"` or :obj:`"predicted"`
+        ==========================  ====================================================
+
+        What does not exist is null: there is no anchor of an empty hyperedge, and no
+        runner-up of a single member, whose probability and margin are one. Known
+        anchors are those of :obj:`data.train_mask` if there is one, else all in
+        :obj:`data.y`; their probability and margin are one as well, without a
+        runner-up. Of several known anchors, the table has the one that the model finds
+        most likely.
+
+        .. code-block:: python
+
+            model.predictions(data).to_pandas()
+
+        Args:
+            data (AnchorData): The hypergraph.
+            known (str, optional): If set to :obj:`"model"`, the table has the answer of
+                the model for hyperedges with a known anchor, too.
+                (default: :obj:`"keep"`)
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+        """
+        if known not in get_args(Known):
+            raise ValueError(
+                f"'known' must be one of {', '.join(get_args(Known))} (got {known!r})"
+            )
+        check_data(data)
+        proba = self._proba(data, same_people)
+        mask = given_mask(data) if known == 'keep' else None
+        return prediction_table(proba, data, mask, self.seed)
+
+    def doubts(self, data: AnchorData, same_people: bool | None = None) -> 'pa.Table':
+        r"""Returns the hyperedges in which the model finds another member more likely
+        than the known anchor, which may then be wrong, as a table of Arrow: the largest
+        difference first.
+
+        The columns are :obj:`group`, the known :obj:`anchor`, its :obj:`probability`
+        by the model, the member that the model :obj:`predicted`, the
+        :obj:`predicted_probability`, and the difference of the two as :obj:`margin`.
+        A hyperedge with several known anchors is in the table if the most likely member
+        is none of them, with the most likely one of them.
+
+        The model has seen the anchors that it was fitted on, and doubts them less than
+        others.
+
+        Args:
+            data (AnchorData): The hypergraph with known anchors, as in
+                :meth:`predictions`.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+        """
+        check_data(data)
+        check_labels(data)
+        proba = self._proba(data, same_people)
+        return doubt_table(proba, data, given_mask(data), self.seed)
+
     def score(self, data: AnchorData, mask: Tensor | None = None) -> float:
-        r"""Computes the accuracy on the hyperedges in :obj:`mask`.
+        r"""Computes the accuracy on the hyperedges in :obj:`mask`, whose anchors the
+        model is not shown.
 
         Args:
             data (AnchorData): The hypergraph.
@@ -213,7 +331,11 @@ class AnchorModel(torch.nn.Module, ABC):
                     "'data' has no hyperedge to evaluate: none has a known anchor and "
                     "another member ('data.y' marks the anchors)"
                 )
-        return AnchorEvaluator().eval(self.predict_proba(data), data, mask)['accuracy']
+        shown = data
+        # The evaluator refuses masks that do not fit.
+        if mask.dtype == torch.bool and list(mask.size()) == [data.num_hyperedges]:
+            shown = without_anchors(data, mask)
+        return AnchorEvaluator().eval(self.predict_proba(shown), data, mask)['accuracy']
 
     # Files ###################################################################
 
@@ -223,70 +345,77 @@ class AnchorModel(torch.nn.Module, ABC):
         return {name: getattr(self, name) for name in names if name != 'self'}
 
     def save(self, path: str | Path) -> None:
-        r"""Saves the model to a file that holds no code, for :meth:`load`.
+        r"""Saves the model to a file for :meth:`load`. The file has a version and a
+        checksum, and holds no code.
 
         Args:
             path (str): The file. An older one is replaced once the new one is complete.
         """
-        content = {
-            'format': _FORMAT,
-            'model': type(self).__name__,
-            'params': self._packed_params(),
-            'state': self.state_dict(),
-        }
-        if not Path(path).absolute().parent.is_dir():
-            raise ValueError(
-                f"'{path}' must lie in a folder that exists: create it first"
-            )
-        with replace_file(Path(path)) as part:
-            torch.save(content, part)
+        name = type(self).__name__
+        write_model(path, ModelContent(name, self._packed_params(), self.state_dict()))
 
     def _packed_params(self) -> dict[str, Any]:
         # The arguments as plain values, for a file that holds no code.
         return self.get_params()
 
     @classmethod
-    def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def _unpacked_params(cls, content: ModelContent, **kwargs: Any) -> dict[str, Any]:
         # The inverse; 'kwargs' holds those that a file cannot hold.
-        return {**params, **kwargs}
+        return {**content.params, **kwargs}
 
     @classmethod
     def load(cls, path: str | Path, **kwargs: Any) -> Self:
-        r"""Loads a model that was saved by :meth:`save`.
+        r"""Loads a model that was saved by :meth:`save`; :meth:`AnchorModel.load` loads
+        any predictor of this package.
 
         Args:
             path (str): The file.
             **kwargs: Arguments of the constructor that a file cannot hold, such as an
                 encoder that is not of this package.
         """
-        with Path(path).open('rb') as file, warnings.catch_warnings():
-            warnings.simplefilter('ignore')
-            try:
-                content = torch.load(file, map_location='cpu', weights_only=True)
-            except Exception as error:
-                # A damaged file fails with any kind of error.
-                raise ValueError(
-                    f"'{path}' must be a saved model (got: {one_line(error)})"
-                ) from None
-        found = content.get('format') if isinstance(content, dict) else None
-        if found != _FORMAT:
-            raise ValueError(
-                f"'{path}' must be a saved model of the format {_FORMAT!r} "
-                f'(got {found!r})'
+        content = read_model(path)
+        kind = cls._named(content.name)
+        if kind is None:
+            right = (
+                'a model of this package' if cls is AnchorModel else repr(cls.__name__)
             )
-        if content.get('model') != cls.__name__:
             raise ValueError(
-                f"'{path}' must hold a model of the class {cls.__name__!r} "
-                f'(got {content.get("model")!r})'
+                f"'{path}' must hold {right} (got {shorten(content.name)}; call 'load' "
+                f'of its own class)'
             )
         try:
-            model = cls(**cls._unpacked_params(content['params'], **kwargs))
-            model.load_state_dict(content['state'])
-        except (AttributeError, LookupError, RuntimeError, TypeError) as error:
+            # Nothing is allocated before the shapes are known to be those of the file.
+            with torch.device('meta'):
+                model = kind(**kind._unpacked_params(content, **kwargs))
+                model.load_state_dict(content.state, assign=True)
+            model._check_state()
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise ValueError(
-                f"'{path}' must hold all of a model (got: {one_line(error)})"
+                f"'{path}' does not hold a whole model (got: {one_line(error)})"
             ) from None
         return model
+
+    @classmethod
+    def _named(cls, name: str) -> 'type[Self] | None':
+        # This class, or for the base class a predictor of this package.
+        if cls is not AnchorModel:
+            return cls if name == cls.__name__ else None
+        predictors = importlib.import_module('tgx_anchor.nn.predictors')
+        found = getattr(predictors, name, None) if name in predictors.__all__ else None
+        is_model = isinstance(found, type) and issubclass(found, AnchorModel)
+        return found if is_model and found is not AnchorModel else None
+
+    def _check_state(self) -> None:
+        # Raises an error if parts of the state, which has the right shapes, do not fit
+        # together.
+        pass
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

@@ -18,8 +18,10 @@ from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.known_anchors import check_data
+from tgx_anchor.nn.predictors.model_file import ModelContent
 from tgx_anchor.nn.predictors.packed_encoder import pack_encoder, unpack_encoder
 from tgx_anchor.nn.predictors.paper_baselines import paper_baseline
+from tgx_anchor.nn.predictors.people import People
 from tgx_anchor.nn.predictors.represent import (
     asked_names,
     log_proba,
@@ -58,7 +60,10 @@ class AnchorPredictor(AnchorModel):
     :math:`\mathbf{z}_e` is then the same for all members, and has no effect.
 
     The features of nodes :obj:`data.x` initialise a table that is trained along with
-    the encoder.
+    the encoder. In another hypergraph, the people that the model knows by
+    :obj:`node_id` keep their rows of the table (see :meth:`predict_proba`), and all
+    others have the features :obj:`data.x`, which must then be comparable: random walks
+    on another hypergraph give other coordinates.
 
     An encoder is any module whose :meth:`forward` takes :obj:`x` and
     :obj:`hyperedge_index`, such as :class:`torch_geometric.nn.HypergraphConv`. It
@@ -175,7 +180,8 @@ class AnchorPredictor(AnchorModel):
         self._options()
         self.register_module('head', None)
         self.register_parameter('table', None)
-        self.register_buffer('fitted_on', torch.full((4,), -1))
+        self.people = People()
+        self.register_buffer('fitted_on', torch.full((5,), -1))
         self.register_buffer('anchor_role', torch.tensor(0))
 
     @classmethod
@@ -200,16 +206,19 @@ class AnchorPredictor(AnchorModel):
             torch.default_generator.manual_seed(self.seed)
             reset(self.encoder)
         self.head = self.table = None
+        self.people = People().to(self.fitted_on.device)
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.anchor_role = torch.zeros_like(self.anchor_role)
         self.history, self.interrupted = [], False
 
-    def forward(self, data: AnchorData) -> Tensor:
+    def forward(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
         r"""Computes the logits of the roles of each incidence, or one logit with
         :obj:`objective="anchor"`.
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P, C)`
@@ -217,12 +226,28 @@ class AnchorPredictor(AnchorModel):
         if self.head is None:
             raise ValueError("'AnchorPredictor' is not fitted yet: call 'fit' first")
         check_data(data)
-        # The learnt table where it was learnt, the features of the data elsewhere.
-        x: Tensor | None = self.table
-        if x is None or not torch.equal(self.fitted_on, self._fingerprint(data)):
-            x = node_features(data)
+        x = self._node_features(data, same_people)
         out: Tensor = self.head(represent(self.encoder, data, x))
         return out
+
+    def _node_features(self, data: AnchorData, same_people: bool | None) -> Tensor:
+        # The learnt rows of nodes that were fitted, the features of all others.
+        if self.table is None or same_people is False:
+            return node_features(data)
+        if self._is_same(self.fitted_on, self._fingerprint(data)):
+            return self.table
+        if not self.people.are_in(data, same_people):
+            return node_features(data)
+        place = self.people.find(data)
+        if bool((place >= 0).all()):
+            return self.table[place]
+        x = node_features(data)
+        if x.size(1) != self.table.size(1):
+            raise ValueError(
+                f"'x' must have {self.table.size(1)} columns, as the model was fitted "
+                f'with (got {x.size(1)})'
+            )
+        return torch.where((place >= 0).unsqueeze(1), self.table[place], x)
 
     # Learning ################################################################
 
@@ -265,6 +290,7 @@ class AnchorPredictor(AnchorModel):
         training.finish()
         self.encoder, self.head = training.encoder, training.head
         self.table = training.table
+        self.people = People.of(data)
         self.fitted_on = self._fingerprint(data)
         self.anchor_role = torch.tensor(
             training.anchor_role, device=training.table.device
@@ -273,7 +299,9 @@ class AnchorPredictor(AnchorModel):
 
     # Predicting ##############################################################
 
-    def predict_proba(self, data: AnchorData) -> Tensor:
+    def predict_proba(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> Tensor:
         r"""Computes the probability that each member is the anchor of its hyperedge, in
         one pass over the whole hypergraph, without sampling or dropout:
 
@@ -283,12 +311,15 @@ class AnchorPredictor(AnchorModel):
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): Whether equal :obj:`node_id` are the same
+                people, who keep their learnt features; if :obj:`None`, :obj:`source`
+                decides. (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge
         """
         return softmax(
-            log_proba(self._logits(data), int(self.anchor_role)),
+            log_proba(self._logits(data, same_people), int(self.anchor_role)),
             data.hyperedge_index[1],
             num_nodes=data.num_hyperedges,
         )
@@ -306,12 +337,12 @@ class AnchorPredictor(AnchorModel):
         """
         return self._logits(data)[:, int(self.anchor_role)]
 
-    def _logits(self, data: AnchorData) -> Tensor:
+    def _logits(self, data: AnchorData, same_people: bool | None = None) -> Tensor:
         modes = [(module, module.training) for module in self.modules()]
         self.eval()
         try:
             with torch.no_grad():
-                out: Tensor = self(data)
+                out: Tensor = self(data, same_people)
         finally:
             for module, mode in modes:
                 module.training = mode
@@ -323,10 +354,11 @@ class AnchorPredictor(AnchorModel):
         return {**self.get_params(), 'encoder': pack_encoder(self.encoder)}
 
     @classmethod
-    def _unpacked_params(cls, params: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def _unpacked_params(cls, content: ModelContent, **kwargs: Any) -> dict[str, Any]:
         if 'encoder' not in kwargs:
-            kwargs['encoder'] = unpack_encoder(params['encoder'])
-        return {**params, **kwargs}
+            packed = content.params['encoder']
+            kwargs['encoder'] = unpack_encoder(packed, len(content.state))
+        return {**content.params, **kwargs}
 
     def _allocate(self, state: Mapping[str, Any]) -> None:
         device = self.fitted_on.device
@@ -336,11 +368,17 @@ class AnchorPredictor(AnchorModel):
             self.head = Linear(size, num_outputs).to(device)
         if 'table' in state:
             self.table = Parameter(torch.empty_like(state['table'], device=device))
+        self.people = People().to(device)
         # A copy, so that a state that does not fit leaves no trace.
         self.encoder = copy.deepcopy(self.encoder)
         for name in ('fitted_on', 'anchor_role'):
             if name in state:
                 setattr(self, name, torch.empty_like(state[name], device=device))
+
+    def _check_state(self) -> None:
+        self.people.validate()
+        if self.table is not None and len(self.people) != self.table.size(0):
+            raise ValueError("'people' must have one id per row of the table")
 
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())

@@ -1,7 +1,6 @@
 """AnchorRadar: score incidences, learn strengths of nodes, aggregate them."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -28,8 +27,10 @@ from tgx_anchor.nn.predictors.incidence_features import (
 from tgx_anchor.nn.predictors.known_anchors import (
     anchors_per_hyperedge,
     check_data,
+    evidence_mask,
     training_mask,
 )
+from tgx_anchor.nn.predictors.memory import Memory
 from tgx_anchor.nn.predictors.stages import (
     StageOptions,
     alignment_problem,
@@ -45,6 +46,10 @@ from tgx_anchor.paper import hyperparameters
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 Stages = Literal['both', 'first', 'second']
+
+# The least weight of the alignment where there are newcomers. However small it is, Adam
+# lets them learn as fast as others, who follow their known anchors then.
+_MIN_ALPHA = 1e-3
 
 
 class AnchorRadar(AnchorModel):
@@ -69,10 +74,19 @@ class AnchorRadar(AnchorModel):
     there are any. With :math:`F` features and :math:`D` hidden units there are
     :math:`D (F + 2) + 1 + N` learnable parameters.
 
-    On another hypergraph than the one it was fitted on, even if it differs by a single
-    hyperedge only, the model predicts inductively: stage 1 scores the incidences, and
-    stage 2 learns strengths from these scores alone. Known anchors of that hypergraph
-    are not used: to use them, fit again, which takes seconds.
+    **Other groups of the same people.** The model remembers the groups it was fitted on
+    by the :obj:`node_id` of their members. In another hypergraph with the same
+    :obj:`data.source`, stage 1 scores the new incidences, and stage 2 learns strengths
+    from the remembered and the new groups together: people who are known keep what is
+    known of them, newcomers get their strength from the scores, and anchors that are
+    known in the new hypergraph (:obj:`train_mask`, or without one :obj:`y`) are
+    evidence. All this takes seconds, and leaves the model as it is; :meth:`update` adds
+    the new groups for good. On the hypergraph that the model was fitted on, it predicts
+    with the strengths of :meth:`fit`, whatever anchors have become known since.
+
+    **Other people.** In a hypergraph of another source, or without ids, the model
+    predicts inductively, as in the paper: stage 1 scores the incidences, and stage 2
+    learns strengths from these scores alone. Known anchors there are not used.
 
     If :meth:`fit` is interrupted in stage 1, there are no strengths yet to predict
     with: :class:`KeyboardInterrupt` is raised and the model stays as it was, also with
@@ -87,6 +101,7 @@ class AnchorRadar(AnchorModel):
         model.predict(data)         # [M] node numbers
         model.predict_proba(data)   # [P], sums to one in each hyperedge
         model.strength              # [N]
+        model.predictions(new)      # a table with ids, for new groups
 
     Args:
         hidden_channels (int, optional): The size :math:`D` of the hidden layer.
@@ -172,8 +187,9 @@ class AnchorRadar(AnchorModel):
         self.stages: Stages = stages
         self.register_module('scorer', None)
         self.register_module('strengths', None)
+        self.memory = Memory()
         self.register_buffer('share', torch.empty(0, dtype=torch.double))
-        self.register_buffer('fitted_on', torch.full((4,), -1))
+        self.register_buffer('fitted_on', torch.full((5,), -1))
         self.register_buffer('num_anchors', torch.ones((), dtype=torch.long))
         self.register_buffer('scale', torch.empty((2, 0), dtype=torch.double))
 
@@ -195,6 +211,7 @@ class AnchorRadar(AnchorModel):
             self.scorer = fresh.to(self.fitted_on.device)
         if self.strengths is not None:
             self.strengths.reset_parameters()
+        self.memory = Memory().to(self.fitted_on.device)
         self.share = self.share.new_empty(0)
         self.fitted_on = torch.full_like(self.fitted_on, -1)
         self.num_anchors = torch.ones_like(self.num_anchors)
@@ -203,7 +220,10 @@ class AnchorRadar(AnchorModel):
 
     @property
     def strength(self) -> Tensor:
-        r"""The learnt strength of each node, :math:`(N)`."""
+        r"""The learnt strength of each node that the model was fitted on, :math:`(N)`;
+        after :meth:`update`, of all people in :obj:`memory`. See :meth:`node_strength`
+        for the nodes of any hypergraph.
+        """
         if self.strengths is None:
             raise ValueError(
                 "'strength' is not learnt yet: call 'fit' first, with 'stages' other "
@@ -271,10 +291,48 @@ class AnchorRadar(AnchorModel):
             check_converged(strengths, 2, lr)
             strength = strengths.strength.detach()
             share = self._share(strength, data, y, mask, num_anchors)
+        memory = Memory().to(mask.device)
+        if strengths is not None:
+            memory, _ = memory.extended(data, mask, reference)
         self.scorer, self.strengths, self.share = scorer, strengths, share
+        self.memory = memory
         self.fitted_on = self._fingerprint(data)
         self.num_anchors = torch.full_like(self.num_anchors, num_anchors)
         self.scale = scale
+
+    def update(self, data: AnchorData, same_people: bool | None = None) -> Self:
+        r"""Adds the groups of a hypergraph to those that the model remembers, with the
+        anchors that are known there (:obj:`train_mask`, or without one :obj:`y`), and
+        learns all strengths again. Takes seconds, since stage 1 stays as it is.
+
+        :meth:`predict` takes the groups and known anchors of its hypergraph into
+        account as well, but forgets them afterwards. After an update they count in all
+        later predictions, also in those for the hypergraph that the model was fitted
+        on. A group with the same :obj:`hyperedge_id` and the same members as a
+        remembered one takes its place.
+
+        Args:
+            data (AnchorData): The hypergraph.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+        """
+        self._check_fitted()
+        check_data(data)
+        if self.strengths is None:
+            raise ValueError(
+                "'update' needs strengths: fit with 'stages' other than 'first'"
+            )
+        if not self.memory.people.are_in(data, same_people):
+            raise ValueError(
+                "'data' must be about people that the model knows, with the same "
+                "'source' and with 'node_id' (or say so: 'same_people=True')"
+            )
+        memory, _ = self._remember(data)
+        self.strengths, self.share = self._learn_again(memory)
+        self.memory = memory
+        # Of no hypergraph any more.
+        self.fitted_on = torch.zeros_like(self.fitted_on)
+        return self
 
     def _options(self) -> StageOptions:
         return StageOptions(
@@ -304,28 +362,30 @@ class AnchorRadar(AnchorModel):
 
     # Predicting ##############################################################
 
-    def predict_proba(self, data: AnchorData) -> Tensor:
+    def predict_proba(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> Tensor:
         r"""Computes the probability that each member is the anchor of its hyperedge: in
         proportion to :math:`\hat{p}_v`, or without aggregation the softmax of
         strengths, or of scores with stage 1 only.
 
         Args:
             data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): Whether equal :obj:`node_id` are the same
+                people; if :obj:`None`, :obj:`source` decides. If set to :obj:`False`,
+                nothing is used that the model remembers of people, not even in the
+                hypergraph it was fitted on. (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P)`, sums to one in each hyperedge; in double
               precision, or in that of the scores with stage 1 only
         """
-        if self.fitted_on[0] < 0:
-            raise ValueError("'AnchorRadar' is not fitted yet: call 'fit' first")
+        self._check_fitted()
         check_data(data)
         hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
         if self.strengths is None and self.scorer is not None:
             return reference_proba(self.scorer, self._features(data), data)
-        if torch.equal(self.fitted_on, self._fingerprint(data)):
-            strength, share = self.strength, self.share
-        else:
-            strength, share = self._transfer(data)
+        strength, share = self._strength_and_share(data, same_people)
         if self.w is None:
             return softmax(strength[data.hyperedge_index[0]], hyperedge, num_nodes=size)
         if share.numel() < strength.numel():
@@ -336,6 +396,82 @@ class AnchorRadar(AnchorModel):
         total = scatter(value, hyperedge, 0, size, 'sum')[hyperedge]
         count = torch.bincount(hyperedge, minlength=size)[hyperedge]
         return torch.where(total > 0, value / total, 1 / count)
+
+    def node_strength(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> Tensor:
+        r"""Computes the strength of each node of a hypergraph, by which
+        :meth:`predict_proba` predicts its anchors.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+
+        Shapes:
+            - **output:** :math:`(N)`
+        """
+        self._check_fitted()
+        check_data(data)
+        if self.strengths is None:
+            raise ValueError(
+                "'node_strength' needs strengths: fit with 'stages' other than 'first'"
+            )
+        return self._strength_and_share(data, same_people)[0]
+
+    def _check_fitted(self) -> None:
+        if self.fitted_on[0] < 0:
+            raise ValueError("'AnchorRadar' is not fitted yet: call 'fit' first")
+
+    def _strength_and_share(
+        self, data: AnchorData, same_people: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        is_fitted = self._is_same(self.fitted_on, self._fingerprint(data))
+        if is_fitted and same_people is not False:
+            return self.strength, self.share
+        if not self.memory.people.are_in(data, same_people):
+            return self._transfer(data)
+        memory, number = self._remember(data)
+        strengths, share = self._learn_again(memory)
+        strength = strengths.strength.detach()[number]
+        return strength, share if self.w is None else share[number]
+
+    def _remember(self, data: AnchorData) -> tuple[Memory, Tensor]:
+        # The memory with the groups of a hypergraph, and the numbers of its nodes.
+        device = data.hyperedge_index.device
+        reference = torch.zeros(data.num_incidences, device=device)
+        if self.scorer is not None:
+            reference = reference_proba(self.scorer, self._features(data), data)
+        return self.memory.extended(data, evidence_mask(data), reference)
+
+    def _learn_again(self, memory: Memory) -> tuple[AnchorStrength, Tensor]:
+        # Learns the strengths of all people in a memory.
+        groups = memory.hypergraph()
+        y, mask = memory.y, memory.known_mask
+        # Newcomers have nothing but the scores to learn from.
+        alpha = 0.0 if self.scorer is None else max(self.alpha, _MIN_ALPHA)
+        strengths = self._learn(memory.reference, groups, y, mask, alpha)
+        strength = strengths.strength.detach()
+        return strengths, self._share(strength, groups, y, mask, int(self.num_anchors))
+
+    def _learn(
+        self,
+        reference: Tensor,
+        data: AnchorData,
+        y: Tensor,
+        mask: Tensor,
+        alpha: float,
+    ) -> AnchorStrength:
+        # Learns strengths of nodes among which there may be some without known anchors.
+        alignment: Alignment = 'all' if self.alignment == 'known' else self.alignment
+        problem = alignment_problem(reference, data, y, mask, alignment)
+        strengths = AnchorStrength(int(data.num_nodes or 0)).to(reference.device)
+        lr = self.lr_stage2
+        for _ in strength_epochs(strengths, problem, alpha, lr, self.num_epochs):
+            pass
+        strengths.strength.grad = None
+        check_converged(strengths, 2, lr)
+        return strengths
 
     def _features(self, data: AnchorData) -> Tensor:
         feature = incidence_features(data, self.scale)
@@ -352,33 +488,18 @@ class AnchorRadar(AnchorModel):
         # Learns strengths on another hypergraph, from the scores of stage 1 alone.
         if self.scorer is None:
             raise ValueError(
-                "'data' must be the hypergraph that the model was fitted on, since "
-                "without stage 1 it cannot predict another one ('stages' is 'second')"
-            )
-        if int(self.fitted_on[0]) == data.num_nodes:
-            warnings.warn(
-                "'data' has the nodes of the hypergraph that the model was fitted on, "
-                'but other hyperedges: its known anchors and the learnt strengths are '
-                'not used, fit again to use them',
-                stacklevel=3,
+                "'data' must be about people that the model knows, with the same "
+                "'source' and with 'node_id': without stage 1 it cannot predict others "
+                "('stages' is 'second')"
             )
         reference = reference_proba(self.scorer, self._features(data), data)
-        nothing = torch.zeros(
+        mask = torch.zeros(
             data.num_hyperedges, dtype=torch.bool, device=reference.device
         )
         y = torch.zeros(data.num_incidences, dtype=torch.bool, device=reference.device)
-        alignment: Alignment = 'all' if self.alignment == 'known' else self.alignment
-        problem = alignment_problem(reference, data, y, nothing, alignment)
-        strengths = AnchorStrength(int(data.num_nodes or 0)).to(reference.device)
         # Alone in the loss, the alignment needs no weight.
-        for _ in strength_epochs(
-            strengths, problem, 1.0, self.lr_stage2, self.num_epochs
-        ):
-            pass
-        check_converged(strengths, 2, self.lr_stage2)
-        strength = strengths.strength.detach()
-        share = self._share(strength, data, y, nothing, int(self.num_anchors))
-        return strength, share
+        strength = self._learn(reference, data, y, mask, 1.0).strength.detach()
+        return strength, self._share(strength, data, y, mask, int(self.num_anchors))
 
     def _allocate(self, state: Mapping[str, Any]) -> None:
         device = self.fitted_on.device
@@ -390,9 +511,30 @@ class AnchorRadar(AnchorModel):
         self.strengths = None
         if strength is not None:
             self.strengths = AnchorStrength(strength.size(0)).to(device)
+        self.memory = Memory().to(device)
         for name in ('share', 'fitted_on', 'num_anchors', 'scale'):
             if name in state:
                 setattr(self, name, torch.empty_like(state[name], device=device))
+
+    def _check_state(self) -> None:
+        self.memory.validate()
+        num_people = -1 if self.strengths is None else self.strength.numel()
+        for name, is_float, shapes in (
+            ('fitted_on', False, [(5,)]),
+            ('num_anchors', False, [()]),
+            ('share', True, [(0,), (num_people,)]),
+            ('scale', True, [(2, self.scale.size(-1))]),
+        ):
+            value = getattr(self, name)
+            if value.is_floating_point() != is_float or value.size() not in shapes:
+                raise ValueError(
+                    f"'{name}' does not fit the rest (got {value.dtype} of shape "
+                    f'{list(value.size())})'
+                )
+        # No more than a group has members.
+        count, size = int(self.num_anchors), self.memory.hyperedge_index.size(1)
+        if self.strengths is not None and not 1 <= count <= max(size, 1):
+            raise ValueError(f"'num_anchors' must lie in [1, {size}] (got {count})")
 
     # Choosing hyperparameters ################################################
 

@@ -52,11 +52,16 @@ class DegreeHeuristic(AnchorModel):
             accuracy[sign] = round(votes, 6)
         self.sign.fill_(max(accuracy, key=accuracy.__getitem__))
 
-    def predict_proba(self, data: AnchorData) -> Tensor:
+    def predict_proba(
+        self,
+        data: AnchorData,
+        same_people: bool | None = None,  # noqa: ARG002
+    ) -> Tensor:
         r"""Computes probabilities in proportion to the degree, or to its inverse.
 
         Args:
             data (AnchorData): The hypergraph.
+            same_people (bool, optional): Has no effect here. (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P)`

@@ -1,5 +1,7 @@
 """Hyperedges with known anchors: which ones to learn from, and checks of masks."""
 
+import copy
+
 import torch
 from torch import Tensor
 
@@ -61,6 +63,56 @@ def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
             "another member ('data.y' marks the anchors)"
         )
     return mask
+
+
+def given_mask(data: AnchorData) -> Tensor:
+    r"""Selects the hyperedges whose anchors a user gives as known:
+    :obj:`data.train_mask` if there is one, else all with a known anchor.
+
+    Args:
+        data (AnchorData): The hypergraph.
+
+    Shapes:
+        - **output:** :math:`(M)`
+    """
+    if data.get('y') is not None and data.get('train_mask') is not None:
+        return labelled_mask(data, 'train_mask')
+    return data.known_mask
+
+
+def evidence_mask(data: AnchorData) -> Tensor:
+    r"""Selects the hyperedges of a table to predict whose anchors count as evidence:
+    those that :func:`training_mask` would learn from, and possibly none.
+
+    Args:
+        data (AnchorData): The hypergraph.
+
+    Shapes:
+        - **output:** :math:`(M)`
+    """
+    mask = given_mask(data)
+    return mask if data.get('train_mask') is not None else mask & data.choice_mask
+
+
+def without_anchors(data: AnchorData, mask: Tensor) -> AnchorData:
+    r"""Returns the hypergraph with the anchors of some hyperedges unknown, so that no
+    model sees the answers on which it is evaluated.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        mask (torch.Tensor): The hyperedges.
+
+    Shapes:
+        - **mask:** :math:`(M)`
+    """
+    out = copy.copy(data)
+    out.y = data['y'] & ~mask[data.hyperedge_index[1]]
+    train_mask: Tensor | None = data.get('train_mask')
+    if train_mask is not None:
+        # One column per split, if there are several.
+        shape = (-1,) + (1,) * (train_mask.dim() - 1)
+        out.train_mask = train_mask & ~mask.view(shape)
+    return out
 
 
 def labelled_mask(data: AnchorData, name: str) -> Tensor:

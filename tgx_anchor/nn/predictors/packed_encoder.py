@@ -7,6 +7,9 @@ from torch.nn import Module
 
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
+# Arguments that count parts, each of which has parameters.
+_REPEATED = ('num_layers', 'num_blocks', 'num_isabs')
+
 
 def encoder_class(name: str) -> type[HypergraphEncoder] | None:
     r"""Finds an encoder of this package by the name of its class.
@@ -37,12 +40,20 @@ def pack_encoder(encoder: Module) -> dict[str, Any]:
     return {'name': name, 'params': params}
 
 
-def unpack_encoder(packed: dict[str, Any]) -> Module:
+def unpack_encoder(packed: dict[str, Any], num_tensors: int | None = None) -> Module:
     r"""Makes an encoder from the result of :func:`pack_encoder`.
 
     Args:
         packed (dict): The name and the arguments.
+        num_tensors (int, optional): If given, the number of tensors in its state, which
+            has at least one for each layer. (default: :obj:`None`)
     """
+    for name in _REPEATED:
+        count = packed['params'].get(name, 0)
+        if num_tensors is not None and count > num_tensors:
+            raise ValueError(
+                f"'{name}' must be the number that the file holds (got {count})"
+            )
     found = encoder_class(packed['name'])
     if found is None:
         raise ValueError(

@@ -23,11 +23,16 @@ class RandomHeuristic(AnchorModel):
     def _fit(self, data: AnchorData, run: FitRun) -> None:
         pass
 
-    def predict_proba(self, data: AnchorData) -> Tensor:
+    def predict_proba(
+        self,
+        data: AnchorData,
+        same_people: bool | None = None,  # noqa: ARG002
+    ) -> Tensor:
         r"""Computes the same probability for all members of a hyperedge.
 
         Args:
             data (AnchorData): The hypergraph.
+            same_people (bool, optional): Has no effect here. (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(P)`
