@@ -491,10 +491,11 @@ def _line_of(path: Path, text: bytes, separator: str, row: int) -> str:
 
 
 def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Table:
-    lines = [i for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [i for i, line in enumerate(text.split(b'\n'), 1) if line.strip()]
 
     def locate(row: int) -> str:
-        return f'line {lines[row]} of {str(path)!r}'
+        place = f'line {lines[row]}' if row < len(lines) else f'row {row + 1}'
+        return f'{place} of {str(path)!r}'
 
     try:
         table = _parse_json(text)
@@ -510,6 +511,11 @@ def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Ta
             f"'table' must hold one JSON object per line, with values of one type in "
             f'each column (got {re.sub(" in row [0-9]+$", "", reason)} in {place})'
         ) from error
+    if table.num_rows != len(lines):
+        raise ValueError(
+            f"'table' must hold one JSON object per line (got {table.num_rows} objects "
+            f'in {len(lines)} lines of {str(path)!r})'
+        )
     choice = _check_choice(table.column_names, choose)
     columns = {name: table[name] for name in (*choice.labels, *choice.numbers)}
     return Table(columns, locate, notes=notes)
