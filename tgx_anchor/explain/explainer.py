@@ -463,7 +463,8 @@ class Explainer:
         column = integrated_gradients(scorer, high, low)
         out = torch.zeros_like(gap)
         for k, feature in enumerate(self._features):
-            out[:, k] = column[:, list(feature.columns)].sum(1)
+            for place in feature.columns:
+                out[:, k] += column[:, place]
         # From differences of scores to differences of probabilities; the slope of the
         # sigmoid at zero where there is no difference.
         delta = column.sum(1)
@@ -472,11 +473,12 @@ class Explainer:
         )
         out = out * slope.unsqueeze(1)
         if self._centralities:
-            net = out[:, self._centralities].sum(1)
+            net = torch.stack([out[:, k] for k in self._centralities]).sum(0)
             lead = torch.full_like(first, self._centralities[0])
             for k in reversed(self._centralities):
                 lead = torch.where(self._agrees(k, gap, net), k, lead)
-            out[:, self._centralities] = 0.0
+            for k in self._centralities:
+                out[:, k] = 0.0
             out.scatter_(1, lead.unsqueeze(1), net.unsqueeze(1))
         if self._strengths is None:
             return out

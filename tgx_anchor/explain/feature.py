@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.incidence_features import FEATURES
+from tgx_anchor.transforms._round import round_centrality
 from tgx_anchor.transforms.add_topological_features import (
     CENTRALITIES,
     GLOBAL_COLUMNS,
@@ -116,7 +117,7 @@ def _centrality(data: AnchorData, name: str, scaled: Tensor | None) -> Tensor:
     # for the values of the column.
     if name == 'degree' or scaled is None:
         value = CENTRALITIES[name](data.hyperedge_index, num_nodes, data.num_hyperedges)
-        return value.double()
+        return round_centrality(value)[0]
     out = torch.zeros(num_nodes, dtype=torch.double, device=node.device)
     out[node] = scaled.double()
     return out

@@ -76,7 +76,8 @@ def reason_sentence(
             labels = _labels((reason.name, *reason.also))
         text = f'{name} has the {most} {labels} of the group'
         if reason.kind == 'attribute':
-            text += f': {_number(value)}, {rest} {_range(low, high)}'
+            verb = 'has' if size == 2 else 'have'
+            text += f': {_number(value)}, {rest} {verb} {_range(low, high)}'
     if reason.agreement is None or reason.highest != (value > high):
         return f'{text}.'
     return f'{text} ({_rule(reason)}).'
