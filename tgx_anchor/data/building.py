@@ -97,8 +97,8 @@ def check_groups(
         group = int(np.argmax(count > max_anchors))
         row = int(np.flatnonzero((hyperedge == group) & y)[max_anchors])
         raise ValueError(
-            f'group {show_id(hyperedge_id, group)} must not have more anchors than '
-            f"'max_anchors', {max_anchors} (got {count[group]}, see {locate(row)})"
+            f'group {show_id(hyperedge_id, group)} must have at most {max_anchors} '
+            f"anchors, as set by 'max_anchors' (got {count[group]}, see {locate(row)})"
         )
 
 
