@@ -8,7 +8,7 @@ Our baselines leave some habits of the references out (see :class:`AnchorPredict
   step, with dropout.
 * :obj:`dropout`: HGNN and HAT use dropout in validation and testing, too.
 
-Other choices may explain a difference to the paper as well:
+Other choices may explain a difference from the paper as well:
 
 * :obj:`logit`: anchors are picked by the logit of their role, by which the paper ranks
   members, and not by its probability, by which the paper picks anchors; same model.

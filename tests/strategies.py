@@ -287,6 +287,6 @@ def slow_coreness(groups: Groups, num_nodes: int) -> list[int]:
 
 
 def round_to_bits(value: float, bits: int = 32) -> float:
-    """The nearest number with so many significant bits."""
+    """The nearest number with this number of significant bits."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(math.ldexp(mantissa, bits)), exponent - bits)

@@ -491,7 +491,7 @@ def test_names_are_given_or_numbered() -> None:
     del data.x
     data.x = torch.zeros(3, 2)
     assert data.names('x') == ['node_0', 'node_1']
-    with pytest.raises(ValueError, match=r"^'z' is missing \(got an AnchorData with"):
+    with pytest.raises(ValueError, match=r"^'z' is missing: the data has"):
         data.names('z')
     assert valid().column_names == {}
     assert valid().role_names == []

@@ -1,4 +1,4 @@
-"""What readers and writers share, against plain loops."""
+"""The parts that readers and writers share, against plain loops."""
 
 from typing import Any
 

@@ -399,7 +399,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class Web:
-    """What stands in for downloads."""
+    """A stand-in for downloads."""
 
     def __init__(self, content: dict[str, bytes]) -> None:
         self.content = content

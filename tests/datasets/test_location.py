@@ -1,4 +1,4 @@
-"""Where raw files are looked for."""
+"""The places in which raw files are looked for."""
 
 from pathlib import Path
 

@@ -33,7 +33,7 @@ def tensors(data: Any) -> dict[str, Any]:
 
 
 def hit_rate(data: Any, score: list[float]) -> float:
-    """How often the member of the highest score is the anchor, in groups of two or
+    """The share in which the member of highest score is the anchor, in groups of two or
     more; equal scores share the hit.
     """
     anchors = anchors_of(data)

@@ -64,7 +64,7 @@ ODD_VALUES: list[Any] = [
 
 
 def examples(count: int) -> settings:
-    """Settings for so many examples, however slow the machine is."""
+    """Settings for a number of examples, without a time limit."""
     return settings(
         max_examples=count,
         deadline=None,
@@ -175,7 +175,7 @@ def _names(data: AnchorData, key: str, size: int) -> list[Any]:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What a reader returns, or :obj:`None` if it refuses in one line."""
+    """The result of a reader, or :obj:`None` if it refuses in one line."""
     try:
         return read()
     except ValueError as error:

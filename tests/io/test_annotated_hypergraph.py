@@ -364,7 +364,7 @@ def test_damaged_tables(folder: Path, texts: list[str]) -> None:
 
 
 def check_bytes(folder: Path, texts: Sequence[bytes]) -> None:
-    """Whatever is in the files: a table that holds together, or one line."""
+    """Any files give a consistent table, or an error of one line."""
     message = 'all is well'
     table = Table([], [], [], [])
     incidence, roles, edges = texts

@@ -398,7 +398,7 @@ def test_nothing_to_load() -> None:
 
 def test_bad_arguments() -> None:
     data = stars(3)
-    with one_line_error("'num_layers'", 'None'):
+    with one_line_error("'num_layers' is missing", 'num_neighbors=2'):
         HyperedgeLoader(data, 2)
     with one_line_error("'num_layers'", '0'):
         HyperedgeLoader(data, 2, 0)

@@ -12,27 +12,11 @@ from tests.strategies import (
     one_line_error,
     to_data,
 )
+from tests.transforms.groups import GROUPS, NUM_NODES
 from tgx_anchor.data import AnchorData
 from tgx_anchor.transforms import AddRandomWalkEmbedding
 from tgx_anchor.transforms._skip_gram import skip_gram
 from tgx_anchor.transforms.add_random_walk_embedding import standardize
-
-# Members listed twice, groups that come again, singletons, a loner, a far end.
-GROUPS = [
-    [0, 1, 2],
-    [0, 1, 2],
-    [1, 3],
-    [0, 3, 4, 4],
-    [2, 5],
-    [5, 6, 6, 6],
-    [1, 1, 5],
-    [6],
-    [7],
-    [2],
-    [0, 2, 3, 5],
-]
-NUM_NODES = 9
-
 
 # The transform ###################################################################
 

@@ -13,29 +13,13 @@ from tests.strategies import (
     groupings,
     to_index,
 )
+from tests.transforms.groups import GROUPS, NUM_NODES
 from tgx_anchor.transforms._hypergraph_walk import (
     HypergraphWalk,
     Membership,
     Neighbourhood,
 )
 from tgx_anchor.utils import collapse_incidences
-
-# Members listed twice, groups that come again, singletons, a loner, a far end.
-GROUPS = [
-    [0, 1, 2],
-    [0, 1, 2],
-    [1, 3],
-    [0, 3, 4, 4],
-    [2, 5],
-    [5, 6, 6, 6],
-    [1, 1, 5],
-    [6],
-    [7],
-    [2],
-    [0, 2, 3, 5],
-]
-NUM_NODES = 9
-
 
 # Steps ###########################################################################
 

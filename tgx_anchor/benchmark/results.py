@@ -35,7 +35,7 @@ class BenchmarkRow:
         num_epochs (int): The number of epochs asked for; zero for the published one.
         accuracy (float): The accuracy on the test hyperedges.
         mrr (float): The mean reciprocal rank by :meth:`AnchorModel.rank_score`.
-        ndcg (float): The normalized discounted cumulative gain, likewise.
+        ndcg (float): The normalized discounted cumulative gain by the same score.
         trained_epochs (int): The number of epochs in the history of the model; zero for
             models that have none.
         train_seconds (float): The seconds of :meth:`AnchorModel.fit`, those before an

@@ -14,7 +14,7 @@ from tgx_anchor.cli.threads import set_wait_policy
 
 app = typer.Typer(
     name='tgx-anchor',
-    help='Find the anchor of every group: the sender, the first author, the asker.',
+    help='Find the anchor of every group: the sender, the questioner, the lead.',
     no_args_is_help=True,
     rich_markup_mode='rich',
     pretty_exceptions_enable=False,
@@ -29,7 +29,7 @@ app.command()(benchmark)
 def version(
     show: bool = typer.Option(False, '--version', help='Show the version and exit.'),
 ) -> None:
-    """Find the anchor of every group: the sender, the first author, the asker."""
+    """Find the anchor of every group: the sender, the questioner, the lead."""
     if show:
         typer.echo(__version__)
         raise typer.Exit

@@ -1,4 +1,4 @@
-r"""Hypergraphs, their incidences as layers take them, and conversions."""
+r"""Data objects of hypergraphs, and conversions from and to other libraries."""
 
 from tgx_anchor.data.anchor_data import AnchorData
 from tgx_anchor.data.hyperedge_index import HyperedgeIndex

@@ -184,7 +184,7 @@ class AnchorData(Data):
         r"""Returns the size :math:`(N, M)` of the incidence matrix.
 
         Args:
-            dim (int, optional): If given, will return this one of the two.
+            dim (int, optional): If given, returns the size of this dimension only.
                 (default: :obj:`None`)
         """
         size = (self.num_nodes, self.num_hyperedges)
@@ -295,7 +295,7 @@ class AnchorData(Data):
         value = self._store.get(key)
         if value is None:
             raise ValueError(
-                f"'{key}' is missing (got an AnchorData with {listed(self.keys())})"
+                f"'{key}' is missing: the data has {listed(sorted(self.keys()))}"
             )
         names = self.column_names.get(key)
         if names is not None:
@@ -353,8 +353,8 @@ class AnchorData(Data):
         return super().__reduce_ex__(protocol)
 
     def concat(self, data: Self) -> Self:
-        r"""Returns the hypergraph of all nodes and hyperedges of this one and of
-        another one, which share none.
+        r"""Returns the disjoint union of this hypergraph and another one: all nodes and
+        hyperedges of both.
 
         Args:
             data (AnchorData): The other hypergraph, with the same attributes. Those
@@ -547,7 +547,7 @@ class AnchorData(Data):
         return is_sorted(torch.where(torch.isnan(time), torch.inf, time))
 
     def sort_by_time(self) -> Self:
-        r"""Sorts the hyperedges, and all that belongs to them, by
+        r"""Sorts the hyperedges, with their incidences and attributes, by
         :obj:`hyperedge_time`, those of unknown time last.
         """
         self._check_single('sort_by_time')
@@ -578,8 +578,8 @@ class AnchorData(Data):
         return self._part(node, hyperedge)
 
     def hyperedge_subgraph(self, mask: Tensor, relabel_nodes: bool = False) -> Self:
-        r"""Returns the hypergraph of the hyperedges in :obj:`mask`, with all that
-        belongs to them.
+        r"""Returns the hypergraph of the hyperedges in :obj:`mask`, with their
+        incidences and attributes.
 
         Args:
             mask (torch.Tensor): The hyperedges to keep, as booleans or as numbers.
@@ -599,11 +599,11 @@ class AnchorData(Data):
         self, start_time: float, end_time: float, attr: str = 'hyperedge_time'
     ) -> Self:
         r"""Returns the hypergraph of the hyperedges in a period, with all nodes.
-        Hyperedges of unknown time are in none.
+        Hyperedges of unknown time are left out.
 
         Args:
-            start_time (float): The begin of the period, which belongs to it.
-            end_time (float): The end of the period, which belongs to it.
+            start_time (float): The start of the period, inclusive.
+            end_time (float): The end of the period, inclusive.
             attr (str, optional): The time of each hyperedge.
                 (default: :obj:`"hyperedge_time"`)
         """
@@ -621,7 +621,7 @@ class AnchorData(Data):
 
     def connected_components(self) -> list[Self]:
         r"""Returns the hypergraph of each connected component, in the order of their
-        first nodes. Hyperedges without members are in none.
+        first nodes. Hyperedges without members belong to no component.
         """
         self._check_single('connected_components')
         index, num_nodes = self.hyperedge_index.cpu().numpy(), self.num_nodes
@@ -741,7 +741,7 @@ class AnchorData(Data):
         rest = [size_repr(k, v) for k, v in self._store.items() if k not in skip]
         return f'{self.__class__.__name__}({", ".join([head, *rest])})'
 
-    # Other people's formats ##################################################
+    # Other formats ###########################################################
 
     @classmethod
     def from_incidence(cls, table: Any, **kwargs: Any) -> 'AnchorData':
@@ -902,7 +902,8 @@ def _new_batch(base: type[AnchorData]) -> Any:
     return Batch(_base_cls=base)  # type: ignore[call-arg]
 
 
-# Lets 'torch.load' read saved hypergraphs, batches and datasets without running code.
+# Lets 'torch.load' read saved hypergraphs, batches and processed files of datasets with
+# 'weights_only=True', its default.
 torch.serialization.add_safe_globals(
     [
         AnchorData,

@@ -98,8 +98,7 @@ def check_groups(
         row = int(np.flatnonzero((hyperedge == group) & y)[max_anchors])
         raise ValueError(
             f'group {show_id(hyperedge_id, group)} must have at most {max_anchors} '
-            f"anchors, its 'max_anchors' (got {count[group]}, the first too many in "
-            f'{locate(row)})'
+            f"anchors, as set by 'max_anchors' (got {count[group]}, see {locate(row)})"
         )
 
 
@@ -357,7 +356,7 @@ def warn_unwritten(data: AnchorData, written: Container[str], target: str) -> No
     r"""Warns of attributes that a format does not hold."""
     lost = [
         key
-        for key in data.keys()  # noqa: SIM118
+        for key in sorted(data.keys())
         if data.level(key) is not None and key not in written
     ]
     if lost:

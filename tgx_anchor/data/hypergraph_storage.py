@@ -58,8 +58,8 @@ _NAMES: dict[str, Callable[[], Any]] = {
 # An attribute error, so that 'hasattr' says no; a value error, as everything else
 # that this package refuses.
 class HypergraphError(AttributeError, ValueError):
-    r"""A member of :class:`~torch_geometric.data.Data` was used that has no meaning
-    for a hypergraph.
+    r"""Raised when a member of :class:`~torch_geometric.data.Data` is used that has no
+    meaning for a hypergraph.
 
     Args:
         name (str): The name of the member.
@@ -110,7 +110,8 @@ def num_columns(value: Any) -> int:
     r"""Returns the number of columns of an attribute.
 
     Args:
-        value (Any): The attribute; all but tensors of several dimensions have one.
+        value (Any): The attribute; one that is not a tensor, or has one dimension, has
+            one column.
     """
     return value.size(-1) if isinstance(value, Tensor) and value.dim() > 1 else 1
 
@@ -149,7 +150,7 @@ class HypergraphStorage(GlobalStorage):
         return level(key) == 'node'
 
     def __getattr__(self, key: str) -> Any:
-        # Python comes here, too, when one of the refused members has raised.
+        # Python also calls this after a refused member has raised its error.
         if key in REFUSED:
             raise HypergraphError(key, REFUSED[key])
         return super().__getattr__(key)

@@ -14,7 +14,7 @@ from tgx_anchor.data import AnchorData
 _SINGLETONS = 0.1
 # The tail exponent of activity: few people are in very many groups.
 _ACTIVITY_TAIL = 1.5
-# The reach of a group along the line on which people live, in people.
+# The reach of a group along the line of people, as a number of people.
 _REACH = 25.0
 _ROLES = ['anchor', 'member']
 
@@ -30,10 +30,10 @@ class PlantedAnchorDataset(InMemoryDataset):
         s_v = \beta \left( \rho \, z(\log a_v) + \sqrt{1 - \rho^2} \, \epsilon_v
         \right), \qquad \epsilon_v \sim \mathcal{N}(0, 1),
 
-    where :math:`z` standardises. People live on a line, and groups are drawn among
-    neighbours; active people are drawn more often and reach further. Some groups have
-    one member, some occur several times. In each group :math:`e`, the members compete
-    for the anchor, :math:`P(v \mid e) = \exp(s_v) / \sum_{u \in e} \exp(s_u)`.
+    where :math:`z` standardises. People are placed on a line, and groups are drawn
+    among neighbours; active people are drawn more often and reach further. Some groups
+    have one member, some occur several times. In each group :math:`e`, the members
+    compete for the anchor, :math:`P(v \mid e) = \exp(s_v) / \sum_{u \in e} \exp(s_u)`.
     So the degree hints at the anchor, but does not decide it (Observation 1), and the
     anchors of different groups tend to be the same people (Observation 2).
 

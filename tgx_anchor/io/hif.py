@@ -449,7 +449,7 @@ def write_hif(
     node, hyperedge = list_incidences(data)
     node_id = list_ids(data, 'node_id', int(data.num_nodes or 0))
     hyperedge_id = list_ids(data, 'hyperedge_id', data.num_hyperedges)
-    masks = [key for key in data.keys() if _is_mask(key)]  # noqa: SIM118
+    masks = [key for key in sorted(data.keys()) if _is_mask(key)]
     warn_unwritten(
         data,
         {

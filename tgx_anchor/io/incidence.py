@@ -309,9 +309,9 @@ def write_incidence(
 
         Nodes without a group, groups without a member, masks and further attributes
         are not written, and a warning names them; :func:`write_hif` keeps all but the
-        last. Parquet keeps all names and types. In other formats, the reader has to
-        be told of attributes whose names lack the prefix, by its arguments :obj:`x`,
-        :obj:`hyperedge_attr` and :obj:`incidence_attr`, and a column of strings that
+        last. Parquet keeps all names and types. In other formats, attributes
+        whose names lack the prefix have to be named to the reader (arguments :obj:`x`,
+        :obj:`hyperedge_attr` and :obj:`incidence_attr`), and a column of strings that
         all look like integers, such as :obj:`"1"` and :obj:`"2"`, comes back from
         CSV as integers.
 

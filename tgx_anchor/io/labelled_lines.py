@@ -1,4 +1,4 @@
-"""One group a line: members in one file, their labels in another."""
+"""One group per line: members in one file, their labels in another."""
 
 import re
 from pathlib import Path

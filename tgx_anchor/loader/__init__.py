@@ -1,4 +1,4 @@
-r"""Mini-batches of hypergraphs that are too large, or too slow, as a whole."""
+r"""Loaders of mini-batches of hyperedges."""
 
 from tgx_anchor.loader.hyperedge_loader import HyperedgeLoader
 

@@ -31,13 +31,14 @@ class HyperedgeLoader(DataLoader[Key]):
     A batch is an :class:`~tgx_anchor.data.AnchorData` with every attribute of
     :obj:`data` cut to its nodes, hyperedges and incidences, and with
 
-    * :obj:`num_targets`: how many targets there are, which are the hyperedges
+    * :obj:`num_targets`: the number of targets, which are the hyperedges
       :math:`0, 1, \ldots` of the batch; nodes and hyperedges are numbered in the order
       in which they are reached
     * :obj:`node_origin`, :obj:`hyperedge_origin`, :obj:`incidence_origin`: the number
       of each node, hyperedge and incidence in :obj:`data`
-    * :obj:`node_degree`, :obj:`hyperedge_degree`: how many incidences each node and
-      each hyperedge has in :obj:`data` (or what :obj:`data` holds under these names)
+    * :obj:`node_degree`, :obj:`hyperedge_degree`: the number of incidences of each
+      node and each hyperedge in :obj:`data` (or the values of :obj:`data` under these
+      names)
     * :obj:`incidence_drawn`: whether its node drew this incidence. Nodes receive from
       hyperedges through these incidences only, and hyperedges receive from nodes
       through all. A node draws once for all layers, and it may not draw the target that
@@ -142,7 +143,7 @@ class HyperedgeLoader(DataLoader[Key]):
             given: dict[str, Any] = {'batch_sampler': _seeded(batches, generator)}
         else:
             if places is not None and shuffle:
-                raise ValueError("'shuffle' must be unset with a 'sampler' (got True)")
+                raise ValueError("'shuffle' must be False with a 'sampler' (got True)")
             if places is None:
                 places = _Order(targets.numel(), shuffle, generator)
             given = {'sampler': _seeded(places, generator), 'batch_size': batch_size}
@@ -164,11 +165,13 @@ class HyperedgeLoader(DataLoader[Key]):
 
 def _hops(num_neighbors: int | Sequence[int], num_layers: int | None) -> list[int]:
     if not isinstance(num_neighbors, Iterable):
-        if num_layers is None or num_layers < 1:
+        if num_layers is None:
             raise ValueError(
-                f"'num_layers' must be positive if 'num_neighbors' is one number "
-                f'(got {num_layers})'
+                f"'num_layers' is missing: give it with 'num_neighbors' as one number, "
+                f'or pass one number per layer (got num_neighbors={num_neighbors})'
             )
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be positive (got {num_layers})")
         num_neighbors = [num_neighbors] * num_layers
     hops = [int(count) for count in num_neighbors]
     if len(hops) == 0 or num_layers not in (None, len(hops)):
@@ -435,7 +438,7 @@ def _draw_sorted(degree: Tensor, count: int, generator: torch.Generator) -> Tens
 
 
 def _draw_distinct(degree: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    # The first 'count' distinct of independent draws, for nodes with so many incidences
+    # The first 'count' distinct of independent draws, for nodes with enough incidences
     # that '2 * count' draws nearly always suffice. Whether they do is independent of
     # which places are drawn, so that a row may be drawn again without bias.
     out = degree.new_empty((degree.numel(), count))

@@ -46,7 +46,7 @@ class AnchorEvaluator:
             expected accuracy of a blind guess. (default: :obj:`False`)
         ties (str, optional): The treatment of equal scores, :obj:`"expected"` or
             :obj:`"random"`. (default: :obj:`"expected"`)
-        seed (int, optional): Decides the order of equal scores if :obj:`ties` is
+        seed (int, optional): The seed of the order of equal scores if :obj:`ties` is
             :obj:`"random"`. (default: :obj:`0`)
     """
 

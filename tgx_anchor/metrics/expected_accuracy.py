@@ -1,4 +1,4 @@
-"""Accuracy with an interval."""
+"""Accuracy with a confidence interval."""
 
 from dataclasses import dataclass
 

@@ -8,8 +8,8 @@ from tgx_anchor.metrics.calibration_bins import calibration_bins
 def expected_calibration_error(
     probability: Tensor, correct: Tensor, num_bins: int = 15
 ) -> float:
-    r"""The expected calibration error of predictions, from the `"Obtaining Well
-    Calibrated Probabilities Using Bayesian Binning"
+    r"""Computes the expected calibration error of predictions from the `"Obtaining
+    Well Calibrated Probabilities Using Bayesian Binning"
     <https://ojs.aaai.org/index.php/AAAI/article/view/9602>`_ paper, with bins of equal
     count
 

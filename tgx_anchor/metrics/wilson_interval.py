@@ -1,4 +1,4 @@
-"""Interval of a share that was counted."""
+"""Confidence interval of a proportion."""
 
 import math
 from statistics import NormalDist
@@ -7,8 +7,8 @@ from statistics import NormalDist
 def wilson_interval(
     correct: float, count: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    r"""The score interval of a proportion, from the `"Probable Inference, the Law of
-    Succession, and Statistical Inference"
+    r"""Computes the score interval of a proportion from the `"Probable Inference, the
+    Law of Succession, and Statistical Inference"
     <https://doi.org/10.1080/01621459.1927.10502953>`_ paper
 
     .. math::

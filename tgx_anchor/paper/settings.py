@@ -77,11 +77,11 @@ def hyperparameters(method: str, setting: str) -> dict[str, float | None]:
         method (str): :obj:`"AnchorRadar"`, or one of the nine baselines.
         setting (str): The dataset, with its kind of anchor where there are several:
             :obj:`"qaBI"`, :obj:`"coDB_last"`. The baselines have the same values for
-            all kinds, so that :obj:`"coDB"` will do.
+            all kinds, so that :obj:`"coDB"` is enough.
 
     Returns:
-        The values by name; :obj:`None` where the paper prints none, and nothing at all
-        if the method ran out of memory there.
+        The values by name; :obj:`None` where the paper prints none, and an empty
+        dictionary if the method ran out of memory.
     """
     columns = _read('hyperparameters', method.lower().replace('-', '_'))
     column = setting if setting in columns else setting.partition('_')[0]
@@ -108,8 +108,9 @@ def _names(folder: str) -> list[str]:
 @cache
 def _read(folder: str, name: str) -> Columns:
     if name not in _names(folder):
+        kind = 'table' if folder == 'figures' else 'method'
         raise ValueError(
-            f'the paper has the {folder} {", ".join(_names(folder))} (got {name!r})'
+            f"'{kind}' must be one of {', '.join(_names(folder))} (got {name!r})"
         )
     path = files('tgx_anchor.paper') / folder / f'{name}.csv'
     header, *rows = csv.reader(path.read_text(encoding='utf-8').splitlines())

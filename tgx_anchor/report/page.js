@@ -153,7 +153,7 @@
     byId('strongest-title').textContent = strength ? 'Strongest anchors' : 'Most frequent anchors';
     byId('strongest-note').textContent = strength
       ? 'The strength of a person is how much they tend to be the anchor of their groups.'
-      : 'People who are the anchor of most groups. This model has no strengths.';
+      : 'The people who are the anchor of the most groups. This model has no strengths.';
     byId('strongest-value').textContent = strength ? 'Strength' : 'Share';
     byId('strongest').tBodies[0].append(...people.slice(0, STRONGEST).map((i) =>
       el('tr', {},

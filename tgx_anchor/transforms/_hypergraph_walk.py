@@ -30,7 +30,8 @@ class HypergraphWalk:
     :math:`m_x(e) \, d_x^{-1/2}`. They are accepted with probability
     :math:`\beta / \max \beta`, so that the walk has exactly its distribution.
     A candidate is accepted with a probability of at least
-    :math:`\min \beta / \max \beta > 0`, whatever happened before: the draw ends with
+    :math:`\min \beta / \max \beta > 0`, independently of earlier ones: the draw ends
+    with
     probability one, after :math:`\max \beta / \min \beta` candidates at most on
     average (8 by default).
 
@@ -38,8 +39,8 @@ class HypergraphWalk:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
-        p (float): How unlikely it is to stay in the last hyperedge.
-        q (float): How unlikely it is to leave the last neighbourhood.
+        p (float): The penalty for staying in the last hyperedge.
+        q (float): The penalty for leaving the last neighbourhood.
     """
 
     def __init__(
@@ -76,8 +77,8 @@ class HypergraphWalk:
         self.node_span = torch.diff(self.node_line[node_ptr])
         self.node_last = node_ptr[1:] - 1
 
-        # For each incidence (c, e): the begin of e, the weight of its other members,
-        # the begin of c and its weight.
+        # For each incidence (c, e): the start of e, the weight of its other members,
+        # the start of c and its weight.
         rows = [self.line[ptr[hyperedge]], total[hyperedge] - weight]
         rows += [self.line[:-1], weight]
         self.incidence = torch.stack(rows, dim=1)[order]

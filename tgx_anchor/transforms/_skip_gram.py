@@ -58,7 +58,8 @@ def skip_gram(
         window (int, optional): The largest distance of a pair. (default: :obj:`10`)
         num_negatives (int, optional): The number :math:`K` of negatives of a pair.
             (default: :obj:`5`)
-        num_epochs (int, optional): How often walks are used. (default: :obj:`1`)
+        num_epochs (int, optional): The number of passes over the walks.
+            (default: :obj:`1`)
         lr (float, optional): The first learning rate. (default: :obj:`0.025`)
         sample (float, optional): The frequency above which nodes are left out at
             random; zero keeps all. (default: :obj:`1e-3`)
@@ -108,11 +109,12 @@ def gensim_skip_gram(
         window (int, optional): The largest distance of a pair. (default: :obj:`10`)
         num_negatives (int, optional): The number of negatives of a pair.
             (default: :obj:`5`)
-        num_epochs (int, optional): How often walks are used. (default: :obj:`1`)
+        num_epochs (int, optional): The number of passes over the walks.
+            (default: :obj:`1`)
         lr (float, optional): The first learning rate. (default: :obj:`0.025`)
         sample (float, optional): The frequency above which nodes are left out at
             random; zero keeps all. (default: :obj:`1e-3`)
-        seed (int, optional): Decides the order of walks and all random numbers.
+        seed (int, optional): The seed of the order of walks and of all random draws.
             (default: :obj:`0`)
 
     Shapes:

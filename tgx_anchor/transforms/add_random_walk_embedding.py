@@ -56,20 +56,20 @@ class AddRandomWalkEmbedding(BaseTransform):
             (default: :obj:`10`)
         walk_length (int, optional): The number of nodes of a walk, its start included.
             (default: :obj:`40`)
-        p (float, optional): How unlikely it is to stay in the last hyperedge.
+        p (float, optional): The penalty for staying in the last hyperedge.
             (default: :obj:`2.0`)
-        q (float, optional): How unlikely it is to leave the last neighbourhood.
+        q (float, optional): The penalty for leaving the last neighbourhood.
             (default: :obj:`0.25`)
         window (int, optional): The largest distance of two nodes of a walk that are
             to have similar embeddings. (default: :obj:`10`)
         num_negatives (int, optional): The number of negative samples of each pair.
             (default: :obj:`5`)
-        num_epochs (int, optional): How often skip-gram uses the walks.
+        num_epochs (int, optional): The number of passes of skip-gram over the walks.
             (default: :obj:`1`)
         lr (float, optional): The first learning rate. (default: :obj:`0.025`)
         sample (float, optional): The frequency in walks above which nodes are left
             out at random; zero keeps all. (default: :obj:`1e-3`)
-        seed (int, optional): Decides all random numbers. (default: :obj:`0`)
+        seed (int, optional): The seed of all random draws. (default: :obj:`0`)
         backend (str, optional): The skip-gram to use: :obj:`"torch"`, or
             :obj:`"gensim"`, which needs the package of that name.
             (default: :obj:`"torch"`)
@@ -164,8 +164,8 @@ class AddRandomWalkEmbedding(BaseTransform):
 
         Args:
             data (AnchorData): The hypergraph.
-            generator (torch.Generator, optional): Decides them in the place of
-                :obj:`seed`. (default: :obj:`None`)
+            generator (torch.Generator, optional): The generator to draw with,
+                instead of :obj:`seed`. (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(\mathrm{walks\_per\_node} \cdot N,
@@ -180,7 +180,7 @@ class AddRandomWalkEmbedding(BaseTransform):
         return walker.sample(start, self.walk_length, generator, self.progress)
 
     def __repr__(self) -> str:
-        # What a bar shows does not change the result, and must not void a cache.
+        # A progress bar does not change the result, and must not invalidate a cache.
         names = [name for name in self.__dict__ if name != 'progress']
         values = ', '.join(f'{name}={getattr(self, name)!r}' for name in names)
         return f'{self.__class__.__name__}({values})'
@@ -200,7 +200,7 @@ def standardize(value: Tensor) -> Tensor:
         return value
     value = value.double()
     value = value - value.mean(dim=0)
-    # Where all are equal, the rounding of their mean must not be blown up.
+    # Where all are equal, the rounding error of their mean must not be amplified.
     varies = value.amax(dim=0) > value.amin(dim=0)
     std = value.square().mean(dim=0).sqrt()
     return torch.where(varies, value / std, 0.0).float()

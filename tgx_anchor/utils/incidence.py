@@ -114,7 +114,7 @@ def incidence_matrix(
         col, value = col[perm], value[perm]
     ptr = index_ptr(row, size[0])
     if max(*size, col.numel()) <= torch.iinfo(torch.int32).max:
-        # Half the memory, and what MKL would convert wider ones to in each product.
+        # Half the memory, and MKL would convert 64-bit indices to it in each product.
         ptr, col = ptr.int(), col.int()
     with warnings.catch_warnings():
         # PyTorch calls its CSR layout "beta" on first use; users cannot act on it.

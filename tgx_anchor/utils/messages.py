@@ -24,7 +24,7 @@ def shorten(value: Any) -> str:
     try:
         return ' '.join(_repr.repr(value).split())
     except ValueError:
-        # Such an integer inside of a list.
+        # A list that holds such an integer.
         return f'a {type(value).__name__}'
 
 

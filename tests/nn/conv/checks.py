@@ -1,4 +1,4 @@
-"""What all layers have to do."""
+"""Checks that all layers must pass."""
 
 from collections.abc import Callable
 from typing import Any

@@ -29,7 +29,7 @@ NUM_NODES = 10
 
 @dataclass
 class Hypergraph:
-    """Incidences, with what a layer may be told about them."""
+    """Incidences, with the degrees and sizes that a layer may be given."""
 
     index: Tensor
     num_nodes: int

@@ -54,7 +54,7 @@ def ranks(groups: Groups, seed: int = 0) -> Tensor:
 def neighbourhood(
     groups: Groups, targets: list[int], num_hops: int
 ) -> tuple[list[int], list[int]]:
-    """The hyperedges within so many hops of the members of targets, and their nodes."""
+    """The hyperedges within some hops of the members of targets, and their nodes."""
     nodes = {v for e in targets for v in groups[e]}
     hyperedges = set(targets)
     for _ in range(num_hops):
@@ -82,7 +82,7 @@ def slow_mab(block: MultiheadAttentionBlock, query: Tensor, key: Tensor) -> Tens
 
 
 def slow_set(module: Module, member: Tensor) -> Tensor:
-    """What the module makes of one set."""
+    """The output of the module for one set."""
     if isinstance(module, UnweightedSetBlock):
         hidden = module.lin_mean2(torch.relu(module.lin_mean1(member)))
         mean = hidden.mean(dim=0).expand_as(member)

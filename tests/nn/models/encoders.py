@@ -1,4 +1,4 @@
-"""What encoders are compared with."""
+"""Slow versions that encoders are checked against."""
 
 from collections.abc import Callable
 

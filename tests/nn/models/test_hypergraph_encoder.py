@@ -137,7 +137,7 @@ def path_groups(num_nodes: int) -> list[list[int]]:
 def neighbourhood(
     groups: list[list[int]], targets: list[int], num_hops: int
 ) -> tuple[Hypergraph, list[int], list[int]]:
-    """The hyperedges that so many steps reach, with degrees and sizes of the whole."""
+    """The hyperedges that these steps reach, with degrees and sizes of the whole."""
     degree: dict[int, int] = {}
     for group in groups:
         for v in group:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.nn import HypergraphConv
+from torch_geometric.nn import GCNConv, HypergraphConv
 
 from tests.nn.predictors.test_anchor_predictor import (
     Asks,
@@ -150,17 +150,21 @@ def test_layer_of_pyg_in_batches_equals_the_whole() -> None:
         torch.testing.assert_close(out, expected[batch.incidence_origin[row]])
 
 
-@pytest.mark.parametrize('num_layers', [1, None])
-def test_layer_of_pyg_is_trained(num_layers: int | None) -> None:
+@pytest.mark.parametrize('batch_size', [64, None])
+def test_layer_of_pyg_is_trained(batch_size: int | None) -> None:
     data, conv = planted(), layer_of_pyg()
-    if num_layers is not None:
-        conv.num_layers = num_layers
-    batch_size = None if num_layers is None else 64
     model = quick(encoder=conv, batch_size=batch_size, num_epochs=3).fit(data)
     losses = [record['loss'] for record in model.history]
     assert losses[-1] < losses[0]
     proba = model.predict_proba(data)
     assert proba.size() == (data.num_incidences,)
+
+
+def test_layer_of_pyg_for_graphs_is_refused() -> None:
+    layer: Any = GCNConv
+    data = planted()
+    with one_line_error("'hyperedge_index'", 'GCNConv', "'edge_index'"):
+        quick(encoder=layer(data.num_node_features, 4)).fit(data)
 
 
 def test_as_many_nodes_as_incidences() -> None:
@@ -244,8 +248,10 @@ def test_num_hops() -> None:
     assert num_hops(HNN(6, 8, 2)) == 4
     assert num_hops(CoNHD(6, num_layers=3)) == 2
     assert num_hops(Mean()) == 1
-    encoder: Any = layer_of_pyg()
+    encoder: Any = torch.nn.Linear(6, 5)
     assert num_hops(encoder) is None
+    encoder = layer_of_pyg()
+    assert num_hops(encoder) == 1
     encoder.num_hops = 3
     assert num_hops(encoder) == 3
 

@@ -41,7 +41,7 @@ class MultiheadAttentionBlock(torch.nn.Module):
     Args:
         query_channels (int): The size of queries.
         key_channels (int): The size of keys.
-        channels (int, optional): The size :math:`A` of results.
+        channels (int, optional): The size :math:`A` of the output vectors.
             (default: :obj:`128`)
         heads (int, optional): The number of heads. (default: :obj:`4`)
         num_layers (int, optional): The number of maps in place of

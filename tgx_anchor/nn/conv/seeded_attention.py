@@ -21,8 +21,8 @@ class SeededAttention(torch.nn.Module):
     :class:`~tgx_anchor.nn.conv.MultiheadAttentionBlock`.
 
     Args:
-        in_channels (int): The size of members.
-        channels (int, optional): The size :math:`A` of results.
+        in_channels (int): The size of the vectors of members.
+        channels (int, optional): The size :math:`A` of the output vectors.
             (default: :obj:`128`)
         heads (int, optional): The number of heads. (default: :obj:`4`)
         num_layers (int, optional): The number of maps after the attention.

@@ -28,8 +28,8 @@ class SetEncoder(torch.nn.Module):
     the sets, or one learned seed in their place.
 
     Args:
-        in_channels (int): The size of members.
-        out_channels (int): The size of results.
+        in_channels (int): The size of the vectors of members.
+        out_channels (int): The size of the output vectors.
         query_channels (int, optional): The size of queries; :obj:`None` for a learned
             seed. (default: :obj:`None`)
         rank_channels (int, optional): The number of ranks :math:`\mathbf{r}_j` of a

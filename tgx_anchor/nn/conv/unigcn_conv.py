@@ -26,7 +26,7 @@ class UniGCNConv(torch.nn.Module):
         \beta \, \mathbf{W} \mathbf{u}_v \right),
 
     where :math:`d_v` is the degree of :math:`v`, :math:`d_e` is the mean degree of the
-    members of :math:`e`, and :math:`\mathbf{x}^{(0)}` is what the first layer got.
+    members of :math:`e`, and :math:`\mathbf{x}^{(0)}` is the input of the first layer.
     If :obj:`beta` is :obj:`None`, it is the layer of plain UniGCN from the same paper,
 
     .. math::

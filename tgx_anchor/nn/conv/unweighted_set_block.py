@@ -20,7 +20,8 @@ class UnweightedSetBlock(torch.nn.Module):
     where :math:`A` and :math:`B` are two affine maps each, with a ReLU between them.
 
     Args:
-        channels (int, optional): The size of members. (default: :obj:`128`)
+        channels (int, optional): The size of the vectors of members.
+            (default: :obj:`128`)
     """
 
     def __init__(self, channels: int = 128) -> None:

@@ -23,8 +23,8 @@ class HAT(HypergraphEncoder):
         in_channels (int): The number of features of a node.
         hidden_channels (int): The width between two layers.
         num_layers (int): The number of layers :math:`L`.
-        out_channels (int, optional): The width of the output; that between two layers
-            if :obj:`None`. (default: :obj:`None`)
+        out_channels (int, optional): The width of the output; :obj:`hidden_channels` if
+            :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
             returns; the first layer has none. (default: :obj:`0.0`)
         query_channels (int, optional): The width of keys and queries.

@@ -20,13 +20,13 @@ class HNHN(HypergraphEncoder):
         in_channels (int): The number of features of a node.
         hidden_channels (int): The width between two layers.
         num_layers (int): The number of layers :math:`L`.
-        out_channels (int, optional): The width of the output; that between two layers
-            if :obj:`None`. (default: :obj:`None`)
+        out_channels (int, optional): The width of the output; :obj:`hidden_channels` if
+            :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The dropout probability of the nodes that a layer
             returns; the first layer has none. (default: :obj:`0.0`)
         rescale (bool, optional): If set to :obj:`True`, the sum over the drawn
             incidences of a node in a mini-batch is scaled up to the number of all its
-            incidences. The published models do not, so that their sums are smaller in
+            incidences. The published models do not do so: their sums are smaller in
             training than in testing. (default: :obj:`False`)
         node_exponent (float, optional): The exponent of the degrees of nodes, by which
             hyperedges weigh their members. (default: :obj:`0.0`)

@@ -40,8 +40,8 @@ class HypergraphEncoder(torch.nn.Module):
         in_channels (int): The number of features of a node.
         hidden_channels (int): The width between two layers.
         num_layers (int): The number of layers :math:`L`.
-        out_channels (int, optional): The width of the output; that between two layers
-            if :obj:`None`. (default: :obj:`None`)
+        out_channels (int, optional): The width of the output; :obj:`hidden_channels` if
+            :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
     """
 

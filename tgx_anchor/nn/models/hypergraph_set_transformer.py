@@ -22,7 +22,7 @@ class HypergraphSetTransformer(HypergraphEncoder):
         hidden_channels (int): The width between two layers; :obj:`64` in the paper.
         num_layers (int): The number of layers.
         out_channels (int, optional): The width of the output; :obj:`128` in the
-            paper. That between two layers if :obj:`None`. (default: :obj:`None`)
+            paper. :obj:`hidden_channels` if :obj:`None`. (default: :obj:`None`)
         dropout (float, optional): The probability of dropout. (default: :obj:`0.0`)
         attention_channels (int, optional): The width of attention, in all layers.
             (default: :obj:`128`)

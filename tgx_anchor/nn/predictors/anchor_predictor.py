@@ -80,10 +80,10 @@ class AnchorPredictor(AnchorModel):
     :obj:`num_hyperedges`.
 
     To be trained in mini-batches, an encoder needs an integer attribute
-    :obj:`num_layers`: the loader draws the neighbours of the target hyperedges for so
-    many layers. If the encoder needs neighbours of another depth than its layers, it
-    has the attribute :obj:`num_hops`, which takes precedence. Without either, set
-    :obj:`batch_size=None`.
+    :obj:`num_layers`, the number of hops for which the loader draws neighbours of the
+    target hyperedges. If the number of hops is not the number of layers, it can be set
+    by the attribute :obj:`num_hops`, which takes precedence. A single layer of PyG
+    needs neither: it is one hop. For any other encoder, set :obj:`batch_size=None`.
 
     .. note::
         The training differs from the reference implementations of the baselines in
@@ -204,8 +204,8 @@ class AnchorPredictor(AnchorModel):
             method (str): :obj:`"WHATsNet"`, :obj:`"CoNHD-U"`, :obj:`"CoNHD-I"`,
                 :obj:`"HNHN"`, :obj:`"HGNN"`, :obj:`"HAT"`, :obj:`"UniGCN"`,
                 :obj:`"HCHA"` or :obj:`"HNN"`.
-            setting (str): The dataset, which its kind of anchor may follow:
-                :obj:`"qaBI"`, :obj:`"coDB_last"`.
+            setting (str): The dataset, with its kind of anchor where there are
+                several: :obj:`"qaBI"`, :obj:`"coDB_last"`.
             **kwargs: Further arguments of the constructor, which take precedence.
         """
         return cls(**{**paper_baseline(method, setting), **kwargs})
@@ -346,8 +346,8 @@ class AnchorPredictor(AnchorModel):
         )
 
     def rank_score(self, data: AnchorData) -> Tensor:
-        r"""Computes the logit of the anchor's role, whatever the logits of the other
-        roles are: the paper picks the anchors of baselines by probability, but ranks
+        r"""Computes the logit of the anchor's role, regardless of the logits of the
+        other roles: the paper picks the anchors of baselines by probability, but ranks
         members by logit for MRR and NDCG.
 
         Args:

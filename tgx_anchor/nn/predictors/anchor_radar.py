@@ -625,7 +625,8 @@ class AnchorRadar(AnchorModel):
     ) -> TuneResult[Self]:
         r"""Searches a grid for the best mean accuracy on :obj:`val_mask` over all
         splits. Stage 1 runs once per split and :obj:`lr_stage1`, stage 2 once per
-        :obj:`lr_stage2` for all :obj:`alpha` together, and all :obj:`w` are free.
+        :obj:`lr_stage2` for all :obj:`alpha` together; trying all :obj:`w` costs
+        nothing extra.
 
         Args:
             data (AnchorData or list[AnchorData]): The hypergraph with

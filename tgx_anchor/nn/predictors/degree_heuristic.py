@@ -1,4 +1,4 @@
-"""The heuristic that the degree tells the anchor."""
+"""Degree heuristic: the anchor has the highest, or the lowest, degree."""
 
 import torch
 from torch import Tensor

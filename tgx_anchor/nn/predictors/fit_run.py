@@ -65,7 +65,8 @@ class FitRun:
         r"""Runs epochs to their end, or until Ctrl-C.
 
         Args:
-            records (iterator): Trains for one epoch per step, and gives its record.
+            records (iterator): Trains one epoch at a time, and yields its
+                record.
             name (str): The title of the progress bar.
             num_epochs (int): The largest number of epochs.
             num_done (int, optional): The number of epochs that a checkpoint already

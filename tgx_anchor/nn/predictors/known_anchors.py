@@ -1,4 +1,4 @@
-"""Hyperedges with known anchors: which ones to learn from, and checks of masks."""
+"""Selects the hyperedges to learn from, and checks masks and anchors."""
 
 import copy
 

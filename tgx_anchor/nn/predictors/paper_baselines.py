@@ -55,7 +55,7 @@ def paper_baseline(method: str, setting: str) -> dict[str, Any]:
 
     Args:
         method (str): One of :obj:`BASELINES`.
-        setting (str): The dataset, which its kind of anchor may follow:
+        setting (str): The dataset, with its kind of anchor where there are several:
             :obj:`"qaBI"`, :obj:`"coDB_last"`.
     """
     if method not in BASELINES:

@@ -1,4 +1,4 @@
-"""The heuristic that every member is equally likely."""
+"""Random heuristic: all members are equally likely."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The bridge from data to encoders: arguments in, one vector per incidence out."""
+"""Runs encoders on hypergraphs, and returns one vector per incidence."""
 
 import inspect
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData, HyperedgeIndex
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
+from tgx_anchor.utils.messages import listed
 
 Level = Literal['node', 'incidence']
 
@@ -60,8 +61,8 @@ def asked_names(encoder: Module) -> list[str]:
 
 def num_hops(encoder: Module) -> int | None:
     r"""Returns the number of hops that the output of an encoder depends on: its
-    attribute :obj:`num_hops`, or else :obj:`num_layers`. An encoder with neither
-    (:obj:`None`) can only be trained on the whole hypergraph.
+    attribute :obj:`num_hops`, or else :obj:`num_layers`, or else one for a layer of
+    PyG. Any other encoder (:obj:`None`) can only be trained on the whole hypergraph.
 
     Args:
         encoder (torch.nn.Module): The encoder.
@@ -70,7 +71,7 @@ def num_hops(encoder: Module) -> int | None:
         value = getattr(encoder, name, None)
         if isinstance(value, int):
             return value
-    return None
+    return 1 if isinstance(encoder, MessagePassing) else None
 
 
 def represent(
@@ -120,7 +121,7 @@ def represent(
             index = HyperedgeIndex.from_data(data)
             index.num_targets = num_targets
         out = encoder(x, index, **given)
-        # It may return no more than the targets.
+        # It may return the rows of the targets only.
         part = None if index.num_targets is None else row
     else:
         out = encoder(x, data.hyperedge_index, **given)
@@ -205,7 +206,8 @@ def _arguments(
             f'(got {x.size(1)})'
         )
     given = {}
-    for name, parameter in inspect.signature(encoder.forward).parameters.items():
+    parameters = inspect.signature(encoder.forward).parameters
+    for name, parameter in parameters.items():
         if name not in asked_names(encoder):
             continue
         if name in ('y', 'role') or (name.endswith('_mask') and name != 'drawn_mask'):
@@ -216,6 +218,11 @@ def _arguments(
         if value is not None:
             given[name] = value
         elif parameter.default is inspect.Parameter.empty:
+            if 'hyperedge_index' not in parameters:
+                raise ValueError(
+                    f"'encoder' must take the arguments 'x' and 'hyperedge_index' "
+                    f'({type(encoder).__name__} takes {listed(list(parameters))})'
+                )
             raise ValueError(
                 f"'data' must have the attribute {name!r}: the encoder "
                 f'{type(encoder).__name__} takes it as an argument'

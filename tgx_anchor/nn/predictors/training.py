@@ -157,7 +157,7 @@ class PredictorTraining:
     # The loop ################################################################
 
     def run(self) -> Iterator[Record]:
-        r"""Trains for one epoch per step, and gives its record."""
+        r"""Trains one epoch at a time, and yields its record."""
         options = self.options
         while self.epoch < options.num_epochs and self.stale < options.patience:
             start = time.perf_counter()

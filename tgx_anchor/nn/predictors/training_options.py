@@ -9,8 +9,8 @@ Objective = Literal['role', 'anchor']
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    r"""Holds the hyperparameters by which an encoder is trained, those of
-    :class:`~tgx_anchor.nn.AnchorPredictor`, which documents them.
+    r"""Holds the hyperparameters of a training, which are documented in
+    :class:`~tgx_anchor.nn.AnchorPredictor`.
     """
 
     num_roles: int | None = None
