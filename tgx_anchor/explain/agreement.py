@@ -17,7 +17,7 @@ _PARTS = 10
 
 
 class Agreement(NamedTuple):
-    r"""The agreement of the anchors of known groups with the highest value of a feature.
+    r"""The agreement of known anchors with the highest value of a feature.
 
     Args:
         rate (float): The share of groups in which they are.

@@ -97,8 +97,11 @@ def write_model(path: str | Path, content: ModelContent) -> None:
 
 def _plain(key: str, value: Any) -> Tensor:
     name = str(getattr(value, 'dtype', type(value))).removeprefix('torch.')
-    is_plain = isinstance(value, Tensor) and value.layout == torch.strided
-    if not is_plain or name not in _DTYPES:
+    if (
+        not isinstance(value, Tensor)
+        or value.layout != torch.strided
+        or name not in _DTYPES
+    ):
         raise ValueError(f'{key!r} cannot be saved (got {shorten(value)})')
     return value.detach().cpu().contiguous()
 
@@ -154,9 +157,7 @@ def _checked_bytes(path: Path) -> memoryview:
                 f'{version}, this one reads {_VERSION}): update it'
             )
         if version < _VERSION:
-            raise ValueError(
-                f"'{path}' is damaged: it has the format {version}, which never was"
-            )
+            raise ValueError(f"'{path}' is damaged: there is no format {version}")
         if size != length:
             state = 'not complete' if size < length else 'damaged'
             raise ValueError(
