@@ -17,7 +17,7 @@ _PARTS = 10
 
 
 class Agreement(NamedTuple):
-    r"""How often the anchors of known groups are the members with the highest value.
+    r"""The agreement of known anchors with the highest value of a feature.
 
     Args:
         rate (float): The share of groups in which they are.
