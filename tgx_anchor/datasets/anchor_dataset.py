@@ -340,6 +340,8 @@ def build_anchor_data(table: RoleTable, entry: CatalogEntry, anchor: str) -> Anc
         hyperedge_id=_vocabulary(table.hyperedge_id),
         role_names=entry.roles,
     )
+    if table.hyperedge_time is not None:
+        data.hyperedge_time = torch.from_numpy(table.hyperedge_time)
     return data.sort(sort_by_row=True).hyperedge_subgraph(kept, relabel_nodes=True)
 
 
