@@ -12,7 +12,7 @@ from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_
 from tgx_anchor.data import AnchorData
 from tgx_anchor.data.building import (
     build_data,
-    check_groups,
+    check_anchors,
     check_ids,
     check_matrix,
     check_max_anchors,
@@ -24,6 +24,7 @@ from tgx_anchor.data.building import (
     list_ids,
     list_incidences,
     list_roles,
+    merge_repeats,
     to_features,
     to_integers,
     to_numpy,
@@ -55,17 +56,22 @@ def test_build_data_sorts_by_hyperedge(pairs: list[tuple[int, int]]) -> None:
     assert data.node_id == list('abcd')
 
 
-def test_check_groups() -> None:
-    node, hyperedge = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+def test_check_anchors() -> None:
+    hyperedge = np.array([0, 0, 1, 1])
     y = np.array([True, True, False, False])
-    node_id, group_id = torch.tensor([7, 8]), ['x', 'y']
     locate = 'row {}'.format
-    check_groups(node, hyperedge, y, node_id, group_id, 2, locate)
-    with one_line_error("group 'x'", 'at most 1', 'got 2', 'row 1'):
-        check_groups(node, hyperedge, y, node_id, group_id, 1, locate)
-    node = np.array([0, 1, 0, 0])
-    with one_line_error("group 'y'", 'member 7 again', 'row 3'):
-        check_groups(node, hyperedge, y, node_id, group_id, None, locate)
+    check_anchors(hyperedge, y, ['x', 'y'], 2, locate)
+    with one_line_error("group 'x'", 'at most 1', 'got 2', 'row 1', "'max_anchors'"):
+        check_anchors(hyperedge, y, ['x', 'y'], 1, locate)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))), st.booleans())
+def test_merge_repeats(pairs: list[tuple[int, int]], large: bool) -> None:
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2) * (2**60 if large else 1)
+    place, code = merge_repeats(array[:, 0], array[:, 1])
+    assert place.tolist() == [i for i, p in enumerate(pairs) if p not in pairs[:i]]
+    distinct = list(dict.fromkeys(pairs))
+    assert code.tolist() == [distinct.index(pair) for pair in pairs]
 
 
 @pytest.mark.parametrize('limit', [0, -1, 1.0, True, '1'])

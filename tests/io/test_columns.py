@@ -1,10 +1,11 @@
 """Columns in all the ways that users hold them, against plain loops."""
 
 import math
-from datetime import date
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,12 @@ from torch import Tensor
 from tests.io.strategies import INT64, NAMES, examples
 from tests.strategies import one_line_error
 from tgx_anchor.io.columns import (
+    RowError,
     read_flags,
     read_ids,
     read_numbers,
     read_roles,
+    read_times,
     row_number,
     to_column,
 )
@@ -98,16 +101,14 @@ def test_ids_of_an_enumeration_are_its_values() -> None:
 @pytest.mark.parametrize(
     'values',
     [
-        [date(2020, 1, 1)],
-        [Decimal(1)],
-        [b'a'],
-        [1.0],
+        [b'\xff'],
+        [1.5],
+        [2.0**60],
+        [7, '7'],
         [True],
         [np.bool_(True), 1],
         [[1]],
         [{}],
-        [1, 'a'],
-        ['a', b'a'],
         ['a', '\ud800'],
         [2**64],
         [1, Ellipsis],
@@ -122,6 +123,84 @@ def test_ids_of_an_enumeration_are_its_values() -> None:
 def test_ids_refuse(values: Any) -> None:
     with one_line_error("'id' must", 'row '):
         ids(values)
+
+
+@pytest.mark.parametrize(
+    ('values', 'expected'),
+    [
+        ([date(2020, 1, 31), date(2021, 1, 1)], ['2020-01-31', '2021-01-01']),
+        ([datetime(2020, 1, 31, 12)], ['2020-01-31 12:00:00']),
+        ([Decimal('1.50'), Decimal(2)], ['1.50', '2.00']),
+        ([Decimal('1.5'), 'a'], ['1.5', 'a']),
+        ([b'a', 'b', 'é'.encode()], ['a', 'b', 'é']),
+        ([UUID(int=7), UUID(int=8)], [str(UUID(int=7)), str(UUID(int=8))]),
+        ([7, 'a', 8.0], ['7', 'a', '8']),
+        ([Person.ANN, 3], ['ann', '3']),
+    ],
+    ids=str,
+)
+def test_ids_become_strings(values: Any, expected: list[str]) -> None:
+    assert ids([*values, values[0]]) == ([*range(len(values)), 0], expected)
+
+
+def test_ids_of_whole_numbers() -> None:
+    assert ids([1.0, -3.0, 1.0]) == ([0, 1, 0], [1, -3])
+    assert ids(pd.Series([5, 6], dtype='float32')) == ([0, 1], [5, 6])
+
+
+@pytest.mark.parametrize('scale', [0, 1])
+def test_errors_list_all_bad_rows(scale: int) -> None:
+    column = to_column('id', ['a', '', 'b', None, '', 'a'][scale:])
+    with pytest.raises(RowError) as info:
+        read_ids('id', column)
+    assert info.value.rows.tolist() in ([3 - scale], [1 - scale, 4 - scale])
+    with pytest.raises(RowError, match="got 'x' in row 2") as info:
+        read_flags('flag', to_column('flag', ['1', 'x', '', 'no', 'y?', 'x']))
+    assert info.value.rows.tolist() == [1, 4, 5]
+    assert info.value.reason(4) == "'flag' must be true, false or left empty (got 'y?')"
+    with pytest.raises(RowError, match="got 'b' in row 1") as info:
+        read_numbers('n', to_column('n', ['b', '1', '', '2']), row_number, True)
+    assert info.value.rows.tolist() == [0, 2]
+
+
+# Times ###########################################################################
+
+NOON = 1580472000.0  # 2020-01-31 12:00 UTC
+
+
+@pytest.mark.parametrize(
+    ('values', 'expected', 'odd'),
+    [
+        ([1, 2, None], [1, 2, None], 0),
+        ([1.5, math.nan, math.inf], [1.5, None, None], 1),
+        ([datetime(2020, 1, 31, 12), None], [NOON, None], 0),
+        ([date(2020, 1, 31)], [NOON - 43200], 0),
+        (['2020-01-31', '2020-01-31 12:00:00.5'], [NOON - 43200, NOON + 0.5], 0),
+        (['2020-01-31T12:00:00Z', '2020-01-31T13:00:00+01:00'], [NOON, NOON], 0),
+        (['Fri, 31 Jan 2020 13:00:00 +0100', '1e3'], [NOON, 1000], 0),
+        (['7', '', 'NA', 'soon', 'soon'], [7, None, None, None, None], 2),
+        ([datetime(2020, 1, 31, 12), '7', 'x', None], [NOON, 7, None, None], 1),
+        (pa.array([1580472000000], pa.timestamp('ms', 'Asia/Tokyo')), [NOON], 0),
+        (pa.array(['2020-01-31', None]).dictionary_encode(), [NOON - 43200, None], 0),
+        ([np.datetime64('2020-01-31T12'), 'x'], [NOON, None], 1),
+        ([], [], 0),
+    ],
+    ids=str,
+)
+def test_times(values: Any, expected: list[Any], odd: int) -> None:
+    time, count = read_times(to_column('time', values))
+    assert [None if math.isnan(t) else t for t in time.tolist()] == expected
+    assert count == odd
+
+
+@given(st.lists(st.datetimes(timezones=st.sampled_from([None, timezone.utc]))))
+def test_times_of_iso_dates(values: list[datetime]) -> None:
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    zoned = [v if v.tzinfo else v.replace(tzinfo=timezone.utc) for v in values]
+    expected = [(v - epoch).total_seconds() for v in zoned]
+    time, odd = read_times(to_column('time', [v.isoformat() for v in values]))
+    assert time.tolist() == pytest.approx(expected, abs=1e-4)
+    assert odd == 0
 
 
 def test_roles() -> None:

@@ -193,7 +193,7 @@ def test_read_incidence_names_physical_lines(tmp_path: Path) -> None:
     data = read_incidence(path)
     assert data.incidence_attr.view(-1).tolist() == [0, 2, 1, 3, 4]
     assert data.node_id == ['bob', 'ann', 'cat', 'c\na\nt']
-    for fault in ('m4,,,5', 'm4,cat,,x', 'm4,cat,maybe,5', 'm4', 'm2,bob,,1'):
+    for fault in ('m4,,,5', 'm4,cat,,x', 'm4,cat,maybe,5', 'm4', 'm2,"a"b,,1'):
         path.write_text(f'{whole}\n{fault}\n')
         with one_line_error('in line 13'):
             read_incidence(path)
@@ -202,12 +202,12 @@ def test_read_incidence_names_physical_lines(tmp_path: Path) -> None:
 def test_read_incidence_with_other_names() -> None:
     renamed = {'mail': [0, 0], 'person': [1, 2], 'sender': [1, 0], 'field': ['a', 'b']}
     data = read_incidence(
-        renamed, group='mail', member='person', is_anchor='sender', role='field'
+        renamed, group='mail', member='person', anchor='sender', role='field'
     )
     assert data['y'].tolist() == [True, False]
     assert data.role_names == ['a', 'b']
-    with one_line_error("'no_such'", "'is_anchor'", "'mail', 'person'"):
-        read_incidence(renamed, group='mail', member='person', is_anchor='no_such')
+    with one_line_error("'no_such'", "'anchor'", "'mail', 'person'"):
+        read_incidence(renamed, group='mail', member='person', anchor='no_such')
 
 
 def test_read_incidence_with_several_anchors() -> None:
@@ -277,33 +277,26 @@ def test_read_incidence_can_be_batched() -> None:
             ["'group'", 'every', 'row 3'],
         ),
         ({'group': ['a', '', 'b', 'c', 'd']}, ["'group'", 'empty in row 2']),
-        ({'group': [0, 1, 'a', 1, 2]}, ["'group'", "'a' in row 3", '0 in row 1']),
-        ({'group': ['a', 1, 'a', 1, 2]}, ["'group'", "1 in row 2, and 'a' in row 1"]),
-        ({'group': [0.0, 1.0, 0.0, 1.0, 2.0]}, ['0.0 in row 1', 'whole numbers']),
-        ({'group': np.ones(5)}, ["'group'", '1.0 in row 1', 'convert']),
+        ({'group': [0, 1, '1', 1, 2]}, ["'group'", 'alike', "'1' in row 3"]),
+        ({'group': [0.0, 1.0, 0.5, 1.0, 2.0]}, ["'group'", '0.5 in row 3']),
         ({'group': [True, False, True, False, True]}, ["'group'", 'True in row 1']),
         ({'group': np.ones(5, dtype=bool)}, ["'group'", 'True in row 1']),
-        ({'group': [b'a', b'b', b'a', b'b', b'c']}, ["'group'", "b'a' in row 1"]),
+        (
+            {'group': [b'a', b'\xff', b'a', b'b', b'c']},
+            ["'group'", "b'\\xff' in row 2"],
+        ),
         ({'group': [0, 1, 2**63, 1, 2]}, ["'group'", '64 bits', 'row 3']),
         ({'group': [0, 1, 10**5000, 1, 2]}, ["'group'", 'integer of', 'row 3']),
         ({'group': np.full(5, 2**63, dtype=np.uint64)}, ['64 bits', 'row 1']),
-        (
-            {'group': np.arange(5).astype('M8[ns]')},
-            ["'group'", 'timestamp', '1970', 'row 1'],
-        ),
         ({'member': [0, 1]}, ["'member'", '5 rows', 'got 2']),
         ({'member': ['a', 'b', 'c', 'b', 'c', 'd']}, ["'member'", 'got 6']),
-        (
-            {'group': ['m', 'n', 'm', 'o', 'm'], 'member': ['a', 'b', 'b', 'b', 'a']},
-            ["group 'm'", "member 'a'", 'row 5'],
-        ),
         ({'is_anchor': [1, 0, 'maybe', 0, 0]}, ["'is_anchor'", "'maybe' in row 3"]),
         ({'is_anchor': [1, 0, 2, 0, 0]}, ["'is_anchor'", '2 in row 3']),
         ({'is_anchor': np.array([1, 0, 0, 0.5, 0])}, ["'is_anchor'", '0.5 in row 4']),
-        ({'is_anchor': [1, 0, [1], 0, 0]}, ["'is_anchor'", "'[1]' in row 3"]),
+        ({'is_anchor': [1, 0, [1], 0, 0]}, ["'is_anchor'", '[1]', 'in row 3']),
         ({'is_anchor': [1, 0, 1 + 0j, 0, 0]}, ["'is_anchor'", 'row 3']),
         ({'role': ['a', None, 'b', 'b', 'b']}, ["'role'", 'empty in row 2']),
-        ({'role': [1.0, 0.0, 1.0, 0.0, 0.0]}, ["'role'", '1.0 in row 1']),
+        ({'role': [1.0, 0.5, 1.0, 0.0, 0.0]}, ["'role'", '0.5 in row 2']),
         ({'node_a': list('abcde')}, ["'node_a'", "'a' in row 1"]),
         ({'node_a': [1, 2, None, 3, 3]}, ["'node_a'", 'empty in row 3']),
         ({'node_a': np.array([1, 2, np.nan, 3, 3])}, ["'node_a'", 'empty in row 3']),
@@ -311,11 +304,11 @@ def test_read_incidence_can_be_batched() -> None:
         ({'node_a': [1, 2, 10**400, 3, 3]}, ["'node_a'", 'finite', 'row 3']),
         (
             {'node_a': [1, 2, 9, 3, 3]},
-            ["'node_a'", "'ann'", '2.0 in row 2', '9.0 in row 3'],
+            ["'node_a'", "'ann'", '2.0 before', '9.0 in row 3'],
         ),
         (
             {'hyperedge_a': [1, 2, 1, 3, 3]},
-            ["'hyperedge_a'", "'m1'", '2.0 in row 2', '3.0 in row 4'],
+            ["'hyperedge_a'", "'m1'", '2.0 before', '3.0 in row 4'],
         ),
         ({'incidence_a': [1, 2, 3, 4, -math.inf]}, ["'incidence_a'", '-inf in row 5']),
     ],
@@ -340,11 +333,11 @@ def test_read_incidence_refuses_repeated_columns() -> None:
 
 
 def test_read_incidence_lists_a_few_of_many_columns() -> None:
-    with one_line_error("'0', '1'", "'9', 990 more"):
-        read_incidence({str(i): [] for i in range(1000)})
+    with one_line_error("'0', '3'", "'11', 990 more"):
+        read_incidence({str(i): [] for i in [0, *range(3, 1002)]})
 
 
-@pytest.mark.parametrize('source', [None, 3, b'a.csv', [], [('group', [])]])
+@pytest.mark.parametrize('source', [None, 3, b'a.csv', [], [3, []]])
 def test_read_incidence_refuses_other_sources(source: Any) -> None:
     with one_line_error("'table'", 'mapping'):
         read_incidence(source)
@@ -360,7 +353,7 @@ def test_read_incidence_refuses_ambiguous_names() -> None:
     with one_line_error("'group', 'member'", 'different'):
         read_incidence(table(), group='member')
     with one_line_error("'role'", 'string'):
-        read_incidence(table(), role=None)  # type: ignore[arg-type]
+        read_incidence(table(), role=None)
 
 
 @pytest.mark.parametrize(
@@ -369,8 +362,8 @@ def test_read_incidence_refuses_ambiguous_names() -> None:
         (b'', ['header', 'has none']),
         (b'\n\n', ['header', 'has none']),
         (b'"a\n', ['header', 'damaged']),
-        (b'1,2\n1,3\n', ["'group'", "'1', '2'"]),
-        (b'group|member\n1|2\n', ["'group'", "'group|member'"]),
+        (b'grp,who\na,b\n', ["'group'", "'grp', 'who'"]),
+        (b'group~member\n1~2\n', ["'group'", "'group~member'"]),
         (b'group,member,group\n', ["'group'", 'distinct']),
         (b'group,member\n1,2\n\n1\n', ['2 fields', 'got 1 in line 4']),
         (b'group,member\n1,2\n1,2,3\n', ['2 fields', 'got 3 in line 3']),
@@ -689,12 +682,10 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
     group, member = slow_ids(named['group']), slow_ids(named['member'])
     flag = [slow_flag(value) for value in named.get('is_anchor', [None] * size)]
     role: list[Any] = slow_ids(named['role']) if 'role' in named else [None] * size
-    if len(set(zip(group, member, strict=True))) < size:
-        raise ValueError
     attributes = {}
-    order = sorted(
-        range(size), key=lambda row: list(dict.fromkeys(group)).index(group[row])
-    )
+    pairs = list(zip(group, member, strict=True))
+    first = [row for row in range(size) if pairs[row] not in pairs[:row]]
+    order = sorted(first, key=lambda row: list(dict.fromkeys(group)).index(group[row]))
     for key, chosen in features.items():
         rows = [
             [slow_number(named[name][row]) for name in chosen] for row in range(size)
@@ -713,8 +704,9 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
         for key, rows in attributes.items()
     }
     groups: dict[Any, list[Any]] = {}
-    for row in range(size):
-        groups.setdefault(group[row], []).append((member[row], flag[row], role[row]))
+    for row in first:
+        said = any(flag[i] for i in range(size) if pairs[i] == pairs[row])
+        groups.setdefault(group[row], []).append((member[row], said, role[row]))
     if any(sum(entry[1] for entry in entries) > 1 for entries in groups.values()):
         raise ValueError
     return {
@@ -728,12 +720,27 @@ def slow_read(names: list[Any], columns: list[list[Any]]) -> Plain:
 def slow_ids(column: list[Any]) -> list[Any]:
     if all(isinstance(v, str) for v in column) and '' not in column:
         return [str(v) for v in column]
+    out: list[Any] = []
     for value in column:
-        if isinstance(value, bool | np.bool_ | np.timedelta64):
+        if isinstance(value, bool | np.bool_ | np.timedelta64) or value == '':
             raise ValueError
-        if not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
+        if isinstance(value, int | np.integer) and -(2**63) <= int(value) < 2**63:
+            out.append(int(value))
+        elif isinstance(value, float | np.floating) and abs(float(value)) <= 2**53:
+            if not float(value).is_integer():
+                raise ValueError
+            out.append(int(value))
+        elif isinstance(value, str | bytes):
+            out.append(value.decode() if isinstance(value, bytes) else str(value))
+        elif isinstance(value, np.datetime64):
+            out.append(str(value))
+        else:
             raise ValueError
-    return [int(v) for v in column]
+    if all(isinstance(value, int) for value in out):
+        return out
+    if len(set(map(str, out))) < len(set(out)):
+        raise ValueError
+    return list(map(str, out))
 
 
 def slow_flag(value: Any) -> bool:
@@ -851,7 +858,7 @@ def check_against(read: Callable[[], AnchorData], slow: Callable[[], Plain]) -> 
         assert 'role_names' not in data or data.role_names == sorted(data.role_names)
 
 
-@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded')
+@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded|rows that list')
 @given(damaged_tables())
 @examples(200)
 def test_read_incidence_is_right_or_refuses(
@@ -876,6 +883,7 @@ def test_read_incidence_is_right_or_refuses(
     )
 )
 @examples(200)
+@pytest.mark.filterwarnings('ignore:rows that list')
 def test_read_incidence_refuses_nonsense(columns: dict[str, Any]) -> None:
     data = outcome(lambda: read_incidence(columns))
     if data is not None:
@@ -915,10 +923,10 @@ def damaged_texts(draw: st.DrawFn) -> bytes:
     return text
 
 
-@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded')
+@pytest.mark.filterwarnings('ignore:the columns|.*is not encoded|rows that list')
 @given(damaged_texts() | st.binary())
 @examples(200)
 def test_read_incidence_text_is_right_or_refuses(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / 'damaged.csv'
     path.write_bytes(text)
-    check_against(lambda: read_incidence(path), lambda: slow_text(text))
+    check_against(lambda: read_incidence(path, header=True), lambda: slow_text(text))

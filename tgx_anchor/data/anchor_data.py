@@ -744,11 +744,49 @@ class AnchorData(Data):
     # Other formats ###########################################################
 
     @classmethod
-    def from_incidence(cls, table: Any, **kwargs: Any) -> 'AnchorData':
-        r"""Reads a long table: see :func:`tgx_anchor.io.read_incidence`."""
+    def from_incidence(
+        cls,
+        table: Any,
+        *,
+        group: str = 'group',
+        member: str = 'member',
+        anchor: str = 'is_anchor',
+        members: str | Sequence[str] | None = None,
+        sep: str = ';',
+        role: str = 'role',
+        time: str | None = None,
+        known: Any = None,
+        x: Sequence[str] | None = None,
+        hyperedge_attr: Sequence[str] | None = None,
+        incidence_attr: Sequence[str] | None = None,
+        max_anchors: int | None = 1,
+        skip_bad: bool = False,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        header: bool | None = None,
+    ) -> 'AnchorData':
+        r"""Reads a table of groups: see :func:`tgx_anchor.io.inspect_incidence`."""
         from tgx_anchor.io import read_incidence
 
-        return read_incidence(table, **kwargs)
+        return read_incidence(
+            table,
+            group=group,
+            member=member,
+            anchor=anchor,
+            members=members,
+            sep=sep,
+            role=role,
+            time=time,
+            known=known,
+            x=x,
+            hyperedge_attr=hyperedge_attr,
+            incidence_attr=incidence_attr,
+            max_anchors=max_anchors,
+            skip_bad=skip_bad,
+            delimiter=delimiter,
+            encoding=encoding,
+            header=header,
+        )
 
     def to_incidence(self, path: str | Path | None = None) -> dict[str, Any]:
         r"""Writes a long table: see :func:`tgx_anchor.io.write_incidence`."""

@@ -47,14 +47,7 @@ def show_id(ids: Ids, number: int) -> str:
 
 def find_repeats(node: IntArray, hyperedge: IntArray) -> IntArray:
     r"""Returns the positions of incidences that are listed before, ascending."""
-    if not len(node):
-        return np.empty(0, np.int64)
-    index = (node, hyperedge)
-    width = int(node.max()) + 1
-    if (int(hyperedge.max()) + 1) * width > INT64.max:
-        node, hyperedge = (np.unique(v, return_inverse=True)[1] for v in index)
-        width = int(node.max()) + 1
-    pair = hyperedge * width + node
+    pair = _pair(node, hyperedge)
     ordered = np.sort(pair)
     if not (ordered[1:] == ordered[:-1]).any():
         return np.empty(0, np.int64)
@@ -62,43 +55,56 @@ def find_repeats(node: IntArray, hyperedge: IntArray) -> IntArray:
     return np.sort(order[1:][pair[order[1:]] == pair[order[:-1]]])
 
 
-def check_groups(
-    node: IntArray,
+def merge_repeats(node: IntArray, hyperedge: IntArray) -> tuple[IntArray, IntArray]:
+    r"""Returns the position of the first listing of each distinct incidence,
+    ascending, and for each listing its place among these.
+    """
+    if not len(find_repeats(node, hyperedge)):
+        every = np.arange(len(node))
+        return every, every
+    pair = _pair(node, hyperedge)
+    first, code = np.unique(pair, return_index=True, return_inverse=True)[1:]
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[code]
+
+
+def _pair(node: IntArray, hyperedge: IntArray) -> IntArray:
+    # One number per incidence, the same for the same.
+    if not len(node):
+        return node
+    index = (node, hyperedge)
+    width = int(node.max()) + 1
+    if (int(hyperedge.max()) + 1) * width > INT64.max:
+        node, hyperedge = (np.unique(v, return_inverse=True)[1] for v in index)
+        width = int(node.max()) + 1
+    return np.asarray(hyperedge * width + node)
+
+
+def check_anchors(
     hyperedge: IntArray,
     y: BoolArray,
-    node_id: Ids,
     hyperedge_id: Ids,
     max_anchors: int | None,
     locate: Locate,
 ) -> None:
-    r"""Raises a :class:`ValueError` if a group lists a member twice, or has too many
-    anchors.
+    r"""Raises a :class:`ValueError` if a group has too many anchors.
 
     Args:
-        node (numpy.ndarray): The node of each incidence, in the order of the source.
         hyperedge (numpy.ndarray): The hyperedge of each incidence.
         y (numpy.ndarray): Whether the member is an anchor.
-        node_id (torch.Tensor or list[str]): The user's name of each node.
         hyperedge_id (torch.Tensor or list[str]): The user's name of each hyperedge.
         max_anchors (int, optional): The number of anchors that a hyperedge may have,
             without limit if :obj:`None`.
         locate (Callable[[int], str]): Names an incidence in messages.
     """
-    repeats = find_repeats(node, hyperedge)
-    if len(repeats):
-        row = int(repeats[0])
-        raise ValueError(
-            f'group {show_id(hyperedge_id, int(hyperedge[row]))} must list each member '
-            f'once (got member {show_id(node_id, int(node[row]))} again in '
-            f'{locate(row)})'
-        )
     count = np.bincount(hyperedge[y], minlength=len(hyperedge_id))
     if max_anchors is not None and (count > max_anchors).any():
         group = int(np.argmax(count > max_anchors))
         row = int(np.flatnonzero((hyperedge == group) & y)[max_anchors])
         raise ValueError(
             f'group {show_id(hyperedge_id, group)} must have at most {max_anchors} '
-            f"anchors, as set by 'max_anchors' (got {count[group]}, see {locate(row)})"
+            f'anchors (got {count[group]}, the first too many in {locate(row)}; '
+            f"'max_anchors' allows more)"
         )
 
 
@@ -352,11 +358,21 @@ def list_roles(data: AnchorData) -> list[int] | list[str] | None:
     return [str(names[r]) for r in number.tolist()]
 
 
+def list_times(data: AnchorData) -> list[float | None]:
+    r"""Returns the time of each hyperedge, and :obj:`None` where it is unknown."""
+    time = data.hyperedge_time
+    if not isinstance(time, Tensor) or time.dim() != 1:
+        shape = list(time.size()) if isinstance(time, Tensor) else shorten(time)
+        raise ValueError(f"'hyperedge_time' must have one dimension (got {shape})")
+    values = to_numpy('hyperedge_time', time).astype(np.float64).tolist()
+    return [value if np.isfinite(value) else None for value in values]
+
+
 def warn_unwritten(data: AnchorData, written: Container[str], target: str) -> None:
     r"""Warns of attributes that a format does not hold."""
     lost = [
         key
-        for key in sorted(data.keys())
+        for key in data.keys()  # noqa: SIM118
         if data.level(key) is not None and key not in written
     ]
     if lost:

@@ -345,6 +345,8 @@ def build_anchor_data(table: RoleTable, entry: CatalogEntry, anchor: str) -> Anc
         role_names=entry.roles,
         source=entry.name,
     )
+    if table.hyperedge_time is not None:
+        data.hyperedge_time = torch.from_numpy(table.hyperedge_time)
     return data.sort(sort_by_row=True).hyperedge_subgraph(kept, relabel_nodes=True)
 
 

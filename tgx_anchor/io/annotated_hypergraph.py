@@ -3,12 +3,14 @@
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tgx_anchor.io.columns import read_times
 from tgx_anchor.io.role_table import RoleTable
 
 
@@ -20,7 +22,8 @@ def read_annotated_csv(
     Args:
         incidence_path (Path): The table :obj:`node,edge,role`, with a header.
         role_path (Path): The number and name of each role, without a header.
-        edge_path (Path): The groups, with a header; its first column names them.
+        edge_path (Path): The groups, with a header; its first column names them, the
+            column :obj:`date` tells their times.
         roles (list[str]): The roles to read, in the order of their numbers in the
             result. Incidences with other roles are not read.
     """
@@ -61,7 +64,8 @@ def read_annotated_csv(
                 f'(got {row[2]!r} in line {line})'
             )
     edges: dict[str, int] = {}
-    for line, row in enumerate(_rows(edge_path)[1:], 2):
+    edge_rows = _rows(edge_path)
+    for line, row in enumerate(edge_rows[1:], 2):
         if row and row[0] in edges:
             raise ValueError(
                 f"'{Path(edge_path).name}' must list each group once "
@@ -74,13 +78,18 @@ def read_annotated_csv(
         raise ValueError(
             f"'{name}' must use the groups of '{Path(edge_path).name}' (got {stray!r})"
         )
-    return _table(
+    table = _table(
         node=[row[0] for row in rows[1:]],
         hyperedge=[edges[row[1]] for row in rows[1:]],
         role=[number[row[2]] for row in rows[1:]],
         hyperedge_id=list(edges),
         roles=roles,
     )
+    if not edge_rows or 'date' not in edge_rows[0]:
+        return table
+    place = edge_rows[0].index('date')
+    dates = [row[place] if len(row) > place else None for row in edge_rows[1:] if row]
+    return replace(table, hyperedge_time=read_times(dates)[0])
 
 
 def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:

@@ -1,7 +1,13 @@
 """Checked arrays of ids, flags and numbers from the columns of a table."""
 
-from collections.abc import Sequence
-from typing import Any, NoReturn, TypeAlias
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeAlias
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +22,6 @@ from tgx_anchor.data.building import (
     Ids,
     IntArray,
     Locate,
-    check_finite,
     show_id,
     to_numpy,
 )
@@ -31,6 +36,39 @@ FALSE = ('false', 'f', 'no', 'n', '0', '0.0')
 UNKNOWN = ('', 'na', '<na>', 'n/a', 'nan', 'nat', 'null', 'none')
 FLAGS = {**dict.fromkeys(TRUE, True), **dict.fromkeys((*FALSE, *UNKNOWN), False)}
 TEXT_TYPES = ('string', 'large_string', 'string_view')
+
+
+class RowError(ValueError):
+    r"""An error in rows of a column.
+
+    Args:
+        name (str): The name of the column.
+        rule (str): The rule that is broken, such as :obj:`"hold numbers"`.
+        rows (numpy.ndarray): The numbers of all bad rows, ascending.
+        show (Callable[[int], str]): Returns what is wrong in a row.
+        locate (Callable[[int], str]): Names a row.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rule: str,
+        rows: 'IntArray | list[int]',
+        show: Callable[[int], str],
+        locate: Locate,
+    ) -> None:
+        super().__init__(name, rule)
+        self.rule = f"'{name}' must {rule}"
+        self.rows, self.show, self.locate = np.asarray(rows), show, locate
+
+    def __str__(self) -> str:
+        # Not before it is asked for: to name a line, a file is read again.
+        row = int(self.rows[0])
+        return f'{self.rule} ({self.show(row)} in {self.locate(row)})'
+
+    def reason(self, row: int) -> str:
+        r"""Returns the message about a row, without its place."""
+        return f'{self.rule} ({self.show(row)})'
 
 
 def row_number(row: int) -> str:
@@ -80,20 +118,32 @@ def to_column(name: str, value: Any) -> Column:
     return pa.chunked_array([column])
 
 
-def _first(mask: pa.ChunkedArray) -> int:
-    return int(pc.index(mask, True).as_py())
+def take_rows(column: Column, keep: BoolArray) -> Column:
+    r"""Returns the rows of a column that a mask keeps.
+
+    Args:
+        column (pyarrow.ChunkedArray or list): The column.
+        keep (numpy.ndarray): The mask.
+    """
+    if isinstance(column, list):
+        return [value for value, kept in zip(column, keep, strict=True) if kept]
+    return column.filter(pa.array(keep))
+
+
+def _where(mask: Any) -> IntArray:
+    return np.flatnonzero(np.asarray(mask)).astype(np.int64)
 
 
 def _check_no_null(name: str, column: pa.ChunkedArray, locate: Locate) -> None:
-    empty = pc.is_null(column, nan_is_null=True)
-    if pc.any(empty).as_py():
-        _fail_on_empty(name, _first(empty), locate)
+    if column.null_count or pa.types.is_floating(column.type):
+        _check_given(name, pc.is_null(column, nan_is_null=True).to_numpy(), locate)
 
 
-def _fail_on_empty(name: str, row: int, locate: Locate) -> NoReturn:
-    raise ValueError(
-        f"'{name}' must be given in every row (it is empty in {locate(row)})"
-    )
+def _check_given(name: str, empty: Any, locate: Locate) -> None:
+    rows = _where(empty)
+    if len(rows):
+        rule = 'be given in every row'
+        raise RowError(name, rule, rows, lambda _: 'it is empty', locate)
 
 
 # Ids #########################################################################
@@ -106,8 +156,10 @@ def read_ids(
 
     Args:
         name (str): The name of the column in messages.
-        column (pyarrow.ChunkedArray or list): The ids, all of them integers or all
-            of them strings.
+        column (pyarrow.ChunkedArray or list): The ids: integers, also as
+            floating-point numbers; strings; bytes in UTF-8, dates, decimals and UUIDs,
+            which become strings. If some are integers and some are strings, all
+            become strings.
         locate (Callable[[int], str], optional): Names a row in messages.
             (default: :obj:`row_number`)
         is_text (bool, optional): If set to :obj:`True`, strings come from a text
@@ -117,26 +169,25 @@ def read_ids(
     Returns:
         The number of each row, and the ids.
     """
-    if isinstance(column, list):
-        _fail_on_ids(name, column, locate)
     if len(column) == 0:
         return np.empty(0, np.int64), torch.empty(0, dtype=torch.long)
+    if isinstance(column, list):
+        column = pa.chunked_array([_to_strings(name, column, locate)])
     coded = pa.types.is_dictionary(column.type)
     if coded and not is_text:
         # Categories may be unused, and in any order.
         column, coded = column.cast(column.type.value_type), False
     if not coded:
         _check_no_null(name, column, locate)
-        column = _check_id_type(name, column, locate)
-        column = pc.dictionary_encode(column)
+        column = pc.dictionary_encode(_check_id_type(name, column, locate))
     encoded = column.unify_dictionaries().combine_chunks()
-    code = encoded.indices.to_numpy().astype(np.int64)
+    code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary
     if pa.types.is_integer(values.type):
         return code, torch.from_numpy(values.to_numpy().copy())
     empty = pc.index(values, pa.scalar('', values.type)).as_py()
     if empty >= 0:
-        _fail_on_empty(name, int(np.argmax(code == empty)), locate)
+        _check_given(name, code == empty, locate)
     if is_text and pc.all(pc.match_substring_regex(values, INTEGER)).as_py():
         try:
             return code, torch.from_numpy(values.cast(pa.int64()).to_numpy().copy())
@@ -151,50 +202,68 @@ def _check_id_type(
     kind = column.type
     if str(kind) in TEXT_TYPES:
         return column.cast(pa.large_string()) if str(kind) != 'string' else column
-    if not pa.types.is_integer(kind):
-        hint = '; convert whole numbers' if pa.types.is_floating(kind) else ''
-        raise ValueError(
-            f"'{name}' must hold integers or strings "
-            f'(got the {kind} {column[0]!s:.60} in {locate(0)}{hint})'
-        )
-    if pa.types.is_uint64(kind):
-        large = pc.greater(column, pa.scalar(INT64.max, kind))
-        if pc.any(large).as_py():
-            row = _first(large)
-            _fail_on_size(name, column[row].as_py(), row, locate)
+    if pa.types.is_floating(kind):
+        # Such as integers of pandas next to missing ones.
+        number = column.to_numpy().astype(np.float64)
+        bad = (number != np.floor(number)) | (np.abs(number) > 2.0**53)
+        _check_ids(name, column, bad, locate)
+    elif pa.types.is_uint64(kind):
+        large = pc.greater(column, pa.scalar(INT64.max, kind)).to_numpy()
+        _check_ids(name, column, large, locate)
+    elif not pa.types.is_integer(kind):
+        return pa.chunked_array([_to_strings(name, column.to_pylist(), locate)])
     return column.cast(pa.int64())
 
 
-def _fail_on_size(name: str, value: int, row: int, locate: Locate) -> NoReturn:
-    raise ValueError(
-        f"'{name}' must hold integers of at most 64 bits (got {shorten(value)} in "
-        f'{locate(row)}; strings can be longer)'
-    )
+def _check_ids(name: str, column: Any, bad: Any, locate: Locate) -> None:
+    rows = _where(bad)
+    if len(rows):
+
+        def show(row: int) -> str:
+            value = column[row]
+            is_arrow = isinstance(value, pa.Scalar)
+            return f'got {shorten(value.as_py() if is_arrow else value)}'
+
+        rule = 'hold strings, integers of at most 64 bits, dates, decimals or UUIDs'
+        raise RowError(name, rule, rows, show, locate)
 
 
-def _fail_on_ids(name: str, column: list[Any], locate: Locate) -> NoReturn:
-    # Finds the row that Arrow could not take.
-    for row, value in enumerate(column):
-        got = f'got {shorten(value)} in {locate(row)}'
-        is_integer = isinstance(value, int | np.integer) and not isinstance(
-            value, bool | np.timedelta64
+def _to_strings(name: str, values: list[Any], locate: Locate) -> pa.Array:
+    _check_given(name, list(map(_is_missing, values)), locate)
+    texts = list(map(_id_text, values))
+    _check_ids(name, values, [text is None for text in texts], locate)
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 and len(set(texts)) < len(set(values)):
+        first = dict(zip(texts, values, strict=True))
+        same = [t != '' and first[t] != v for t, v in zip(texts, values, strict=True)]
+        rule = 'not hold two ids that are written alike, such as 7 and "7"'
+        raise RowError(name, rule, _where(same), lambda r: f'got {values[r]!r}', locate)
+    return pa.array(texts, pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    return not isinstance(value, str | bytes) and _print(value).lower() in UNKNOWN
+
+
+def _id_text(value: Any) -> str | None:
+    # The id as a string, None if it is none.
+    if isinstance(value, bytes):
+        value = value.decode('utf-8', 'surrogateescape')
+    if isinstance(value, str):
+        # The value of a string enumeration, not its name.
+        return str.__str__(value) if _is_unicode(value) else None
+    if isinstance(value, bool | np.bool_ | np.timedelta64):
+        return None
+    if isinstance(value, int | np.integer):
+        return str(int(value)) if INT64.min <= int(value) <= INT64.max else None
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return (
+            str(int(number)) if number.is_integer() and abs(number) <= 2**53 else None
         )
-        if value is None:
-            _fail_on_empty(name, row, locate)
-        if not is_integer and not isinstance(value, str):
-            raise ValueError(f"'{name}' must hold integers or strings ({got})")
-        if is_integer and not INT64.min <= value <= INT64.max:
-            _fail_on_size(name, value, row, locate)
-        if isinstance(value, str) != isinstance(column[0], str):
-            raise ValueError(
-                f"'{name}' must hold only integers or only strings ({got}, and "
-                f'{shorten(column[0])} in {locate(0)})'
-            )
-        if isinstance(value, str) and not _is_unicode(value):
-            raise ValueError(
-                f"'{name}' must hold strings that can be encoded in UTF-8 ({got})"
-            )
-    raise ValueError(f"'{name}' must hold integers or strings (got {shorten(column)})")
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return str(value) if isinstance(value, date | Decimal | UUID) else None
 
 
 def _is_unicode(value: str) -> bool:
@@ -233,13 +302,15 @@ def read_roles(
             return role[torch.from_numpy(code)], None
         names = sorted(role)
     rank = {name: i for i, name in enumerate(names)}
-    for number, value in enumerate(role):
-        if value not in rank:
-            row = int(np.argmax(code == number))
-            raise ValueError(
-                f"'{name}' must be one of the 'role_names' "
-                f'(got {show_id(role, number)} in {locate(row)})'
-            )
+    odd = np.array([value not in rank for value in role], dtype=np.bool_)
+    if odd.any():
+        raise RowError(
+            name,
+            "be one of the 'role_names'",
+            _where(odd[code]),
+            lambda row: f'got {show_id(role, int(code[row]))}',
+            locate,
+        )
     ranks = torch.tensor([rank[str(value)] for value in role], dtype=torch.long)
     return ranks[torch.from_numpy(code)], names
 
@@ -270,13 +341,16 @@ def read_flags(name: str, column: Column, locate: Locate = row_number) -> BoolAr
     values = encoded.dictionary.to_pylist()
     code = pc.fill_null(encoded.indices, len(values)).to_numpy()
     flags = [FLAGS.get(_print(value).strip().lower()) for value in values]
-    for number, flag in enumerate(flags):
-        row = -1 if flag is not None else pc.index(encoded.indices, number).as_py()
-        if row >= 0:
-            raise ValueError(
-                f"'{name}' must be true, false or left empty "
-                f'(got {shorten(values[number])} in {locate(row)})'
-            )
+    odd = np.array([*(flag is None for flag in flags), False], dtype=np.bool_)
+    rows = _where(odd[code])
+    if len(rows):
+        raise RowError(
+            name,
+            'be true, false or left empty',
+            rows,
+            lambda row: f'got {shorten(values[code[row]])}',
+            locate,
+        )
     return np.asarray(np.array([*flags, False], dtype=np.bool_)[code])
 
 
@@ -304,42 +378,45 @@ def read_numbers(
             strings. (default: :obj:`False`)
     """
     number: FloatArray
-    if isinstance(column, list):
-        number = np.array(
-            [_to_float(name, value, row, locate) for row, value in enumerate(column)]
-        )
-    elif len(column) == 0:
-        number = np.empty(0)
-    else:
-        if not is_text:
-            _check_no_null(name, column, locate)
-        number = _cast_numbers(name, column, locate, is_text)
-    check_finite(name, number, locate)
+    if len(column) == 0:
+        return np.empty(0)
+    words: list[Any] = []
+    if not isinstance(column, list) and not is_text:
+        _check_no_null(name, column, locate)
+    try:
+        number = _cast_numbers(column, is_text)
+    except (pa.ArrowException, TypeError):
+        # Python takes more spellings, and the bad rows have to be named.
+        words = column if isinstance(column, list) else column.to_pylist()
+        found = [_to_float(word, is_text) for word in words]
+        rows = _where([value is None for value in found])
+        if len(rows):
+            rule = 'hold numbers'
+            raise RowError(
+                name, rule, rows, lambda row: f'got {shorten(words[row])}', locate
+            ) from None
+        number = np.array(found, dtype=np.float64)
+    with np.errstate(over='ignore'):
+        rows = _where(~np.isfinite(number.astype(np.float32, copy=False)))
+    if len(rows):
+        rule = 'be finite in 32 bits'
+        raise RowError(name, rule, rows, lambda row: f'got {number[row]}', locate)
     return number
 
 
-def _cast_numbers(
-    name: str, column: pa.ChunkedArray, locate: Locate, is_text: bool
-) -> FloatArray:
+def _cast_numbers(column: Column, is_text: bool) -> FloatArray:
+    if isinstance(column, list):
+        raise TypeError
     kind = column.type
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if numeric or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
-    if is_text:
-        try:
-            return np.asarray(column.cast(pa.float64()).to_numpy())
-        except pa.ArrowInvalid:
-            # Python takes more spellings, and the first bad row has to be named.
-            pass
-    words = column.to_pylist()
-    return np.array(
-        [_to_float(name, word, row, locate, is_text) for row, word in enumerate(words)]
-    )
+    if not is_text:
+        raise TypeError
+    return np.asarray(column.cast(pa.float64()).to_numpy())
 
 
-def _to_float(
-    name: str, value: Any, row: int, locate: Locate, is_text: bool = False
-) -> float:
+def _to_float(value: Any, is_text: bool) -> float | None:
     kinds = (bool, int, float, np.bool_, np.integer, np.floating)
     try:
         # Python takes underscores for digit separators.
@@ -351,6 +428,74 @@ def _to_float(
         return float('inf')
     except ValueError:
         pass
-    raise ValueError(
-        f"'{name}' must hold numbers (got {shorten(value)} in {locate(row)})"
-    )
+    return None
+
+
+# Times #######################################################################
+
+
+def read_times(column: Column) -> tuple[FloatArray, int]:
+    r"""Reads times as numbers: dates become seconds since 1970 (UTC unless they name
+    their time zone), missing and unreadable times NaN.
+
+    Args:
+        column (pyarrow.ChunkedArray or list): Numbers, dates, timestamps, or strings
+            that hold a number, a date of ISO 8601 or one of an e-mail (RFC 2822).
+
+    Returns:
+        The times, and the number of those that are there and cannot be read.
+    """
+    if isinstance(column, list):
+        found = [_to_seconds(value) for value in column]
+        odd = sum(
+            time is None and _print(value).strip().lower() not in UNKNOWN
+            for time, value in zip(found, column, strict=True)
+        )
+        return np.array(found, dtype=np.float64), odd
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan), 0
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        zone = getattr(kind, 'tz', None)
+        micros = column.cast(pa.timestamp('us', zone), safe=False).cast(pa.int64())
+        return np.asarray(micros.cast(pa.float64(), safe=False).to_numpy()) / 1e6, 0
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        number = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+        infinite = np.isinf(number)
+        return np.where(infinite, np.nan, number), int(infinite.sum())
+    if not pa.types.is_dictionary(kind):
+        column = pc.dictionary_encode(column)
+    encoded = column.unify_dictionaries().combine_chunks()
+    code = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy()
+    values = np.append(_read_words(encoded.dictionary), np.nan)
+    unread = np.flatnonzero(np.isnan(values[:-1])).tolist()
+    words = (_print(encoded.dictionary[i].as_py()).strip().lower() for i in unread)
+    wrong = [i for i, word in zip(unread, words, strict=True) if word not in UNKNOWN]
+    return values[code], int(np.isin(code, wrong).sum())
+
+
+def _read_words(words: pa.Array) -> FloatArray:
+    # Arrow reads the usual spellings at once, Python all of them.
+    for kind in (pa.float64(), pa.timestamp('us'), pa.timestamp('us', 'UTC')):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return read_times(pa.chunked_array([words.cast(kind)]))[0]
+    return np.array(list(map(_to_seconds, words.to_pylist())), dtype=np.float64)
+
+
+def _to_seconds(value: Any) -> float | None:
+    number = _to_float(value, isinstance(value, str))
+    if number is not None:
+        return number if np.isfinite(number) else None
+    if isinstance(value, np.datetime64):
+        value = value.astype('M8[us]').item()
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        if isinstance(value, str):
+            with suppress(TypeError, ValueError):
+                # Python 3.10 does not take the letter.
+                value = parse(re.sub('Z$', '+00:00', value.strip()))
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=timezone.utc)
+    if not isinstance(value, datetime):
+        return None
+    zoned = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    return (zoned - datetime(1970, 1, 1, tzinfo=timezone.utc)) / timedelta(seconds=1)

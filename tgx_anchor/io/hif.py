@@ -2,8 +2,9 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from os import PathLike
@@ -21,13 +22,15 @@ from tgx_anchor.data.building import (
     IntArray,
     Locate,
     build_data,
-    check_groups,
+    check_anchors,
     check_max_anchors,
     get_matrix,
     list_flags,
     list_ids,
     list_incidences,
     list_roles,
+    list_times,
+    merge_repeats,
     show_id,
     to_features,
     warn_unwritten,
@@ -37,6 +40,7 @@ from tgx_anchor.io.columns import (
     read_ids,
     read_numbers,
     read_roles,
+    read_times,
     to_column,
 )
 from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
@@ -57,6 +61,7 @@ WEIGHTS = {
 }
 # The part of the metadata that this package writes and reads.
 OWNER = 'tgx_anchor'
+OWN_KEYS = ('incidences', 'role_names', 'column_names')
 MISSING = object()
 
 Record = Mapping[str, Any]
@@ -69,6 +74,8 @@ class _Level:
     weight: list[Any]
     attrs: list[dict[str, Any]]
     locate: Locate
+    # Attributes that are not read.
+    unread: list[str] = field(default_factory=list)
 
     @cached_property
     def keys(self) -> list[str]:
@@ -103,13 +110,17 @@ def read_hif(
       :obj:`"role"` (integers, or strings that are numbered in sorted order) and
       :obj:`"incidence_attr"`, a list of numbers
     * of nodes, :obj:`"x"`, a list of numbers
-    * of edges, :obj:`"hyperedge_attr"`, a list of numbers, and all masks such as
+    * of edges, :obj:`"hyperedge_attr"`, a list of numbers, :obj:`"time"`, a number or
+      a date, which becomes :obj:`data.hyperedge_time`, and all masks such as
       :obj:`"train_mask"`, a boolean or a list of booleans
 
     and the weights, which become :obj:`data.node_weight`,
     :obj:`data.hyperedge_weight` and :obj:`data.incidence_weight`, where a missing one
-    is 1. A warning names the attributes that are not read. Of the metadata, only the
-    names of columns and roles that :func:`write_hif` writes are read.
+    is 1. A warning names the attributes that are not read. These include attributes
+    of other programs with such names but other values, such as a coordinate
+    :obj:`"x"`. A document that :func:`write_hif` made is known by its metadata, and
+    has to be as it was written, except that other programs may have dropped the
+    attributes of incidences: a warning then names them.
 
     In a directed hypergraph without :obj:`"is_anchor"`, the tail of a hyperedge, such
     as the sender of an e-mail, is its anchor; if there are more tails than
@@ -140,46 +151,43 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
     hyperedge, hyperedge_id, edges = _number(
         'edge', records['edges'], records['incidences']
     )
-    pair = hyperedge * max(len(node_id), 1) + node
-    place, code = np.unique(pair, return_index=True, return_inverse=True)[1:]
-    if len(place) < len(pair):
-        merged = len(pair) - len(place)
+    place, code = merge_repeats(node, hyperedge)
+    if len(place) < len(node):
+        merged = len(node) - len(place)
         warnings.warn(f'{merged} repeated incidences are merged', stacklevel=3)
-    order = np.argsort(place)
-    place, code = place[order], np.argsort(order)[code]
     node, hyperedge = node[place], hyperedge[place]
     incidences = _merge('incidences', records['incidences'], code, place)
 
+    metadata = _check_object('metadata', document.get('metadata', {}))
+    is_own = OWNER in metadata
+    own = _check_object(f'metadata.{OWNER}', metadata.get(OWNER, {}), OWN_KEYS)
+    names = {key: _check_names(key, own[key]) for key in OWN_KEYS[:2] if key in own}
+    _warn_lost([k for k in names.get('incidences', ()) if k not in incidences.keys])
+    locate = incidences.locate
+    attributes = {**_attributes(nodes, is_own), **_attributes(edges, is_own)}
+    incidence = _attributes(incidences, is_own)
+    role_names = names.get('role_names')
+    if 'role' in incidences.keys:
+        with _foreign(incidences, 'role', is_own):
+            incidence['role'], role_names = read_roles(
+                'role', to_column('role', incidences.column('role')), locate, role_names
+            )
+    column_names = _column_names(
+        own.get('column_names', {}), {**attributes, **incidence}
+    )
+    y = _find_tails(records['incidences'], place, hyperedge, max_anchors)
+    if 'is_anchor' in incidences.keys:
+        flags = [attrs.get('is_anchor') for attrs in incidences.attrs]
+        with _foreign(incidences, 'is_anchor', is_own):
+            y = read_flags('is_anchor', to_column('is_anchor', flags), locate)
     for level in (nodes, edges, incidences):
-        unread = _list_unread(level)
+        unread = [*level.unread, *_list_unread(level)]
         if unread:
             warnings.warn(
                 f'the attributes {listed(unread)} of the {level.name} are not read',
                 stacklevel=3,
             )
-    attributes = {**_attributes(nodes), **_attributes(edges)}
-    incidence = _attributes(incidences)
-    metadata = _check_object('metadata', document.get('metadata', {}))
-    own = _check_object(
-        f'metadata.{OWNER}', metadata.get(OWNER, {}), ('role_names', 'column_names')
-    )
-    role_names = None
-    if 'role_names' in own:
-        role_names = _check_names('role_names', own['role_names'])
-    locate = incidences.locate
-    if 'role' in incidences.keys:
-        incidence['role'], role_names = read_roles(
-            'role', to_column('role', incidences.column('role')), locate, role_names
-        )
-    column_names = None
-    if 'column_names' in own:
-        column_names = _column_names(own['column_names'], {**attributes, **incidence})
-    if 'is_anchor' in incidences.keys:
-        flags = [attrs.get('is_anchor') for attrs in incidences.attrs]
-        y = read_flags('is_anchor', to_column('is_anchor', flags), locate)
-    else:
-        y = _find_tails(records['incidences'], place, hyperedge, max_anchors)
-    check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
+    check_anchors(hyperedge, y, hyperedge_id, max_anchors, locate)
     return build_data(
         node,
         hyperedge,
@@ -190,9 +198,29 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
         node_id=node_id,
         hyperedge_id=hyperedge_id,
         role_names=role_names,
-        column_names=column_names,
+        column_names=column_names or None,
         **attributes,
     )
+
+
+@contextmanager
+def _foreign(level: _Level, key: str, is_own: bool) -> Iterator[None]:
+    # Other programs use the same names for other things.
+    try:
+        yield
+    except ValueError:
+        if is_own:
+            raise
+        level.unread.append(key)
+
+
+def _warn_lost(lost: list[str]) -> None:
+    if lost:
+        warnings.warn(
+            f'the attributes {listed(lost)} of the incidences are lost: another '
+            f'program has left them out of the document',
+            stacklevel=4,
+        )
 
 
 def _find_tails(
@@ -308,28 +336,26 @@ def _number(
 ) -> tuple[IntArray, Ids, _Level]:
     values = [record[key] for record in chain(records, incidences)]
     size = len(records)
-    if {str, int} == set(map(type, values)):
-        values = _to_strings(key, values)
 
     def locate(row: int) -> str:
         return f'{key}s[{row}]' if row < size else f'incidences[{row - size}]'
 
+    odd = set(map(type, values)) - {str, int}
+    for row, value in enumerate(values if odd else ()):
+        if type(value) in odd:
+            raise ValueError(
+                f"'{key}' must hold integers or strings "
+                f'(got {shorten(value)} in {locate(row)})'
+            )
+
     code, ids = read_ids(key, to_column(key, values), locate)
+    if {str, int} == set(map(type, values)):
+        warnings.warn(
+            f'the integers among the ids of {key}s become strings', stacklevel=4
+        )
     place = np.unique(code, return_index=True)[1]
     level = _merge(f'{key}s', records, code[:size], place, ids)
     return code[size:], ids, level
-
-
-def _to_strings(key: str, values: list[Any]) -> list[str]:
-    out = list(map(str, values))
-    if len(set(out)) < len(set(values)):
-        raise ValueError(
-            f"'{key}' must hold integers and strings that differ when written (got "
-            f'{shorten(next(v for v in values if str(v) != v and str(v) in values))} '
-            f'as both)'
-        )
-    warnings.warn(f'the integers among the ids of {key}s become strings', stacklevel=5)
-    return out
 
 
 def _merge(
@@ -358,6 +384,7 @@ def _list_unread(level: _Level) -> list[str]:
     if level.name == 'incidences':
         known |= {'is_anchor', 'role'}
     is_edge = level.name == 'edges'
+    known |= {'time'} if is_edge else set()
     return [k for k in level.keys if k not in known and not (is_edge and _is_mask(k))]
 
 
@@ -371,22 +398,32 @@ def _is_mask(key: str) -> bool:
     )
 
 
-def _attributes(level: _Level) -> dict[str, Tensor]:
+def _attributes(level: _Level, is_own: bool) -> dict[str, Tensor]:
     out = {}
     key = FEATURES[level.name]
     if key in level.keys:
-        out[key] = _matrix(key, level.column(key), (int, float), level.locate)
+        with _foreign(level, key, is_own):
+            out[key] = _matrix(key, level.column(key), (int, float), level.locate)
     if any(weight is not MISSING for weight in level.weight):
         rows = [[1 if value is MISSING else value] for value in level.weight]
         weight = _matrix('weight', rows, (int, float), level.locate)
         out[WEIGHTS[level.name]] = weight[:, 0]
-    for key in filter(_is_mask, level.keys if level.name == 'edges' else ()):
-        rows = level.column(key)
-        # A single split is written without its list.
-        single = isinstance(rows[0], bool)
-        rows = [[value] for value in rows] if single else rows
-        mask = _matrix(key, rows, (bool,), level.locate)
-        out[key] = mask[:, 0] if single else mask
+    if level.name != 'edges':
+        return out
+    for key in filter(_is_mask, level.keys):
+        with _foreign(level, key, is_own):
+            rows = level.column(key)
+            # A single split is written without its list.
+            single = isinstance(rows[0], bool)
+            rows = [[value] for value in rows] if single else rows
+            mask = _matrix(key, rows, (bool,), level.locate)
+            out[key] = mask[:, 0] if single else mask
+    if 'time' in level.keys:
+        times, odd = read_times([attrs.get('time') for attrs in level.attrs])
+        if odd:
+            level.unread.append('time')
+        if not np.isnan(times).all():
+            out['hyperedge_time'] = torch.from_numpy(times)
     return out
 
 
@@ -414,16 +451,20 @@ def _matrix(
 
 
 def _column_names(value: Any, attributes: dict[str, Tensor]) -> dict[str, list[str]]:
-    present = [key for key in FEATURES.values() if key in attributes]
     out = {}
-    for key, names in _check_object('column_names', value, present).items():
-        out[key] = _check_names(f'column_names.{key}', names)
+    for key, names in _check_object(
+        'column_names', value, list(FEATURES.values())
+    ).items():
+        _check_names(f'column_names.{key}', names)
+        if key not in attributes:
+            continue  # another program has dropped the attribute
         width = attributes[key].size(1)
         if len(names) != width:
             raise ValueError(
                 f"'column_names.{key}' must have {width} names, as many as '{key}' "
                 f'has columns (got {len(names)})'
             )
+        out[key] = names
     return out
 
 
@@ -453,7 +494,7 @@ def write_hif(
     warn_unwritten(
         data,
         {
-            *('node_id', 'hyperedge_id', 'y', 'role'),
+            *('node_id', 'hyperedge_id', 'y', 'role', 'hyperedge_time'),
             *chain(FEATURES.values(), WEIGHTS.values(), masks),
         },
         'the Hypergraph Interchange Format',
@@ -478,6 +519,11 @@ def write_hif(
                 column_names[key] = data.names(key)
     if column_names:
         own['column_names'] = column_names
+    if 'hyperedge_time' in data:
+        attrs['edges']['time'] = list_times(data)
+    # Tells a reader what another program has dropped.
+    kept = {k for k, v in attrs['incidences'].items() if any(e is not None for e in v)}
+    own = {'incidences': [k for k in attrs['incidences'] if k in kept], **own}
     ids: dict[str, dict[str, list[Any]]] = {
         'nodes': {'node': list(node_id)},
         'edges': {'edge': list(hyperedge_id)},
@@ -493,7 +539,7 @@ def write_hif(
         }
     document = {
         'network-type': 'undirected',
-        'metadata': {OWNER: own} if own else {},
+        'metadata': {OWNER: own},
         **records,
     }
     if path is not None:

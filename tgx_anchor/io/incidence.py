@@ -1,16 +1,16 @@
-"""Long tables: one row per member of a group."""
+"""Tables of groups: one row per member, or one row per group."""
 
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from torch import Tensor
+from torch import Tensor, from_numpy
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.data.building import (
@@ -19,163 +19,158 @@ from tgx_anchor.data.building import (
     IntArray,
     Locate,
     build_data,
-    check_groups,
+    check_anchors,
     check_max_anchors,
     get_matrix,
     list_flags,
     list_ids,
     list_incidences,
     list_roles,
+    list_times,
+    merge_repeats,
     show_id,
     to_features,
     warn_unwritten,
 )
-from tgx_anchor.io.columns import read_flags, read_ids, read_numbers, read_roles
+from tgx_anchor.io.bad_row import BadRowError
+from tgx_anchor.io.columns import (
+    Column,
+    RowError,
+    read_ids,
+    read_numbers,
+    read_roles,
+    read_times,
+    take_rows,
+)
+from tgx_anchor.io.group_columns import (
+    OWNER,
+    PREFIXES,
+    READ,
+    ROW_NUMBERS,
+    USUAL,
+    GroupColumns,
+    plain_name,
+)
+from tgx_anchor.io.group_entries import GroupEntries, take
+from tgx_anchor.io.incidence_reading import IncidenceReading
 from tgx_anchor.io.table import Choice, Table, get_suffix, read_table, write_table
 from tgx_anchor.utils.messages import listed, shorten
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-PREFIXES = {
-    'x': 'node_',
-    'hyperedge_attr': 'hyperedge_',
-    'incidence_attr': 'incidence_',
-}
-READ = ('group', 'member', 'is_anchor', 'role')
-# Row numbers that pandas adds to a file.
-ROW_NUMBERS = ('', 'Unnamed: 0', '__index_level_0__')
-# The part of the metadata that this package writes and reads.
-OWNER = b'tgx_anchor'
-
-
-@dataclass
-class _Layout:
-    # The column of each meaning, and the columns of each attribute that the user named.
-    chosen: dict[str, str]
-    given: dict[str, list[str] | None]
-    # Filled in once the columns of the table are known.
-    attributes: dict[str, list[str]] = field(default_factory=dict)
-    role_names: list[str] | None = None
-    ignored: list[Any] = field(default_factory=list)
-
-    def choose(self, names: Sequence[Any], metadata: Mapping[bytes, bytes]) -> Choice:
-        labels = []
-        for meaning, column in self.chosen.items():
-            optional = column == meaning and meaning in ('is_anchor', 'role')
-            if column in names:
-                labels.append(column)
-            elif not optional:
-                raise ValueError(
-                    f"'table' must have the column {shorten(column)} for '{meaning}' "
-                    f'(got the columns {listed(names)})'
-                )
-        noted = _read_metadata(metadata)
-        self.role_names = noted.pop('role_names', None)
-        left = [name for name in names if name not in (*labels, *ROW_NUMBERS)]
-        named: dict[str, list[str]] = {}
-        for key, given in self.given.items():
-            lost = [name for name in given or () if name not in left]
-            if lost:
-                raise ValueError(
-                    f"'{key}' must name columns of numbers (got {listed(lost)}, not "
-                    f'among {listed(left)})'
-                )
-            found = [name for name in noted.get(key, ()) if name in left]
-            named[key] = found if given is None else given
-        taken = [name for columns in named.values() for name in columns]
-        for key, prefix in PREFIXES.items():
-            if self.given[key] is None and not named[key]:
-                named[key] = [
-                    name
-                    for name in left
-                    if str(name).startswith(prefix)
-                    and isinstance(name, str)
-                    and name not in taken
-                ]
-        self.attributes = {key: columns for key, columns in named.items() if columns}
-        numbers = [name for columns in self.attributes.values() for name in columns]
-        unread = [name for name in left if name not in numbers]
-        self.ignored = list(dict.fromkeys([*self.ignored, *unread]))
-        return Choice(labels, numbers)
-
-
-def _read_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
-    # Tables of others may use the key for something else.
-    try:
-        noted = json.loads(metadata.get(OWNER, b'{}'))
-        return {
-            key: noted[key]
-            for key in (*PREFIXES, 'role_names')
-            if key in noted and all(isinstance(name, str) for name in noted[key])
-        }
-    except (ValueError, TypeError):
-        return {}
+# The types of columns that may be empty.
+KINDS = {'is_anchor': pa.bool_(), 'time': pa.float64()}
 
 
 # Reading #####################################################################
 
 
-def read_incidence(
-    table: 'Mapping[str, Any] | pd.DataFrame | str | PathLike[str] | Any',
+def read_incidence(table: Any, **kwargs: Any) -> AnchorData:
+    r"""Reads a table of groups and warns of guesses: see :func:`inspect_incidence`.
+
+    Args:
+        table (Any): The table.
+        **kwargs: The other arguments of :func:`inspect_incidence`.
+    """
+    reading = inspect_incidence(table, **kwargs)
+    for note in reading.notes:
+        warnings.warn(note, stacklevel=2)
+    return reading.data
+
+
+def inspect_incidence(
+    table: Any,
     *,
     group: str = 'group',
     member: str = 'member',
-    is_anchor: str = 'is_anchor',
+    anchor: str = 'is_anchor',
+    members: str | Sequence[str] | None = None,
+    sep: str = ';',
     role: str = 'role',
+    time: str | None = None,
+    known: Any = None,
     x: Sequence[str] | None = None,
     hyperedge_attr: Sequence[str] | None = None,
     incidence_attr: Sequence[str] | None = None,
     max_anchors: int | None = 1,
-    sep: str | None = None,
+    skip_bad: bool = False,
+    delimiter: str | None = None,
     encoding: str | None = None,
-) -> AnchorData:
-    r"""Reads a long table with one row per member of a group.
+    header: bool | None = None,
+) -> IncidenceReading:
+    r"""Reads a table of groups, and reports guesses and bad rows.
+
+    A long table has one row per member of a group, a wide one has one row per group:
 
     .. code-block:: python
 
-        data = read_incidence({
+        reading = inspect_incidence({
             'group': ['mail 1', 'mail 1', 'mail 2', 'mail 2'],
             'member': ['ann', 'bob', 'bob', 'cat'],
             'is_anchor': [True, False, None, None],
         })
+        reading = inspect_incidence(
+            {'to': ['bob', 'bob; cat'], 'from': ['ann', None]},
+            members='to',
+            anchor='from',
+        )
 
     Nodes and groups are numbered in order of first appearance, and their ids kept in
     :obj:`data.node_id` and :obj:`data.hyperedge_id`: integers as a tensor, strings as
     a list. Rows of a group need not be adjacent. The columns of a table are
 
-    * the ids of group and member, which are all integers or all strings. In a text
-      file, a column holds integers if every value is written as Python would write
-      an integer of 64 bits: :obj:`007` stays a string, and so does :obj:`7` next to
-      :obj:`a`.
-    * whether the member is an anchor (optional): true, yes, t, y or 1, and false,
-      no, f, n or 0, in any case. A group with no anchor among its rows, because all
-      are false or left empty (or NA, null, none), has an unknown anchor.
-    * the role of the member (optional): integers are kept; strings are numbered in
-      sorted order, and their names kept in :obj:`data.role_names`.
+    * the ids of group and member: integers or strings. Bytes in UTF-8, dates, decimals
+      and UUIDs become strings, and so do integers next to strings. In a text file, a
+      column holds integers if every value is written as Python would write an integer
+      of 64 bits: :obj:`007` stays a string, and so does :obj:`7` next to :obj:`a`.
+    * the members of the group (wide tables): a list, or text in which :obj:`sep`
+      separates them. Without a column of groups, rows are numbered from one.
+    * the anchor (optional). In a long table: true, yes, t, y or 1, and false, no, f, n
+      or 0, in any case, or :obj:`"COLUMN=VALUE"` for the rows in which a column has
+      this value. A group with no anchor among its rows, because all are false or left
+      empty (or NA, null, none), has an unknown anchor. In a wide table: the id of the
+      anchor, who becomes a member if it is not one, or nothing if it is unknown.
+    * the role of the member (optional, long tables): integers are kept; strings are
+      numbered in sorted order, and their names kept in :obj:`data.role_names`.
+    * the time of the group (optional): numbers, or dates, which become seconds since
+      1970. It is kept in :obj:`data.hyperedge_time`, NaN where it is missing or cannot
+      be read. Of several in a group, the first counts.
     * numbers (optional), which make up :obj:`data.x`, :obj:`data.hyperedge_attr` and
       :obj:`data.incidence_attr` in the order of the columns, by default those whose
       names start with :obj:`node_`, :obj:`hyperedge_` and :obj:`incidence_`. The
       names are kept in :obj:`data.column_names`.
 
-    Other columns are not read, and a warning names them. A Parquet file or Arrow table
-    that :func:`write_incidence` made also tells which columns are attributes.
+    Columns that are not named are found by the usual names, such as :obj:`thread_id`
+    and :obj:`user`. Other columns are not read. A member that is listed twice in a
+    group is one member, an anchor if any of its rows says so, with the role and the
+    attributes of the first. Groups of one member are kept. A row is bad if its group
+    or member is empty, or one of its values cannot be read.
+
+    A Parquet file or Arrow table that :func:`write_incidence` made also tells which
+    columns are attributes.
 
     Args:
-        table (Mapping or pandas.DataFrame or str or os.PathLike): The columns by
-            name (lists, arrays or tensors); a data frame of pandas, polars, pyarrow
-            or any other library with Arrow's interface; the path of a file that ends
-            in :obj:`.csv`, :obj:`.tsv`, :obj:`.txt`, :obj:`.jsonl`, :obj:`.ndjson`
-            (or one of these and :obj:`.gz`) or :obj:`.parquet`; or a folder, a glob
-            pattern or a list of such files.
+        table (Any): The columns by name (lists, arrays or tensors); a list of groups,
+            each a list of members, which are numbered from zero; a list of records; a
+            data frame of pandas, polars, pyarrow or any other library with Arrow's
+            interface; the path of a file that ends in :obj:`.csv`, :obj:`.tsv`,
+            :obj:`.txt`, :obj:`.jsonl`, :obj:`.ndjson` (or one of these and
+            :obj:`.gz`) or :obj:`.parquet`; :obj:`"-"` for standard input; or a folder,
+            a glob pattern or a list of such files.
         group (str, optional): The column of the ids of the groups.
             (default: :obj:`"group"`)
         member (str, optional): The column of the ids of the members.
             (default: :obj:`"member"`)
-        is_anchor (str, optional): The column that marks the anchors; must exist if
-            it is not the default. (default: :obj:`"is_anchor"`)
+        anchor (str, optional): The column of the anchors; must exist if it is not the
+            default. (default: :obj:`"is_anchor"`)
+        members (str or list[str], optional): The columns of the members of a wide
+            table. (default: :obj:`None`)
+        sep (str, optional): The separator of members in a wide table.
+            (default: :obj:`";"`)
         role (str, optional): The column of the roles; must exist if it is not the
             default. (default: :obj:`"role"`)
+        time (str, optional): The column of the times. If :obj:`None`, the column
+            :obj:`"time"` if there is one. (default: :obj:`None`)
+        known (Any, optional): A second table with known anchors, of which the columns
+            :obj:`"group"` and :obj:`"anchor"` are read. (default: :obj:`None`)
         x (list[str], optional): The columns of :obj:`data.x`, equal in all rows of a
             member. (default: :obj:`None`)
         hyperedge_attr (list[str], optional): The columns of
@@ -185,109 +180,265 @@ def read_incidence(
             :obj:`data.incidence_attr`. (default: :obj:`None`)
         max_anchors (int, optional): The number of anchors that a group may have,
             without limit if :obj:`None`. (default: :obj:`1`)
-        sep (str, optional): The separator of a text file; if :obj:`None`, comma,
-            semicolon or tab, whichever fits the header. (default: :obj:`None`)
+        skip_bad (bool, optional): If set to :obj:`True`, bad rows are left out, and
+            :obj:`reading.rejected` lists them; otherwise they raise a
+            :class:`BadRowError`. (default: :obj:`False`)
+        delimiter (str, optional): The delimiter of a text file; if :obj:`None`, comma,
+            semicolon, tab or bar, whichever fits the header. (default: :obj:`None`)
         encoding (str, optional): The encoding of a text file; if :obj:`None`, UTF-8
-            or UTF-16, or else Windows-1252 with a warning. (default: :obj:`None`)
+            or UTF-16, or else Windows-1252 with a note. (default: :obj:`None`)
+        header (bool, optional): Whether a text file begins with the names of its
+            columns. If :obj:`None`, it does unless the first line looks like data. The
+            columns of a file without a header are :obj:`"1"`, :obj:`"2"`, ..., by
+            default group, member and anchor. (default: :obj:`None`)
     """
     check_max_anchors(max_anchors)
-    chosen = {'group': group, 'member': member, 'is_anchor': is_anchor, 'role': role}
-    for name, column in chosen.items():
+    asked = {'group': group, 'member': member, 'anchor': anchor, 'role': role}
+    lists = [members] if isinstance(members, str) else list(members or ())
+    for name, column in (*asked.items(), *(('members', name) for name in lists)):
         if not isinstance(column, str):
             raise ValueError(f"'{name}' must be a string (got {shorten(column)})")
-    if len(set(chosen.values())) < len(chosen):
-        raise ValueError(
-            f"'group', 'member', 'is_anchor' and 'role' must name different columns "
-            f'(got {listed(chosen.values())})'
-        )
+    if not isinstance(sep, str) or not sep:
+        raise ValueError(f"'sep' must be a string, not empty (got {shorten(sep)})")
     given = {'x': x, 'hyperedge_attr': hyperedge_attr, 'incidence_attr': incidence_attr}
-    layout = _Layout(chosen, _check_names(given))
-    read = read_table(table, layout.choose, sep=sep, encoding=encoding)
-    for note in read.notes:
-        warnings.warn(note, stacklevel=2)
-    if layout.ignored:
-        warnings.warn(
-            f"the columns {listed(layout.ignored)} of the table are not read; 'x', "
-            f"'hyperedge_attr' and 'incidence_attr' take the names of columns to keep",
-            stacklevel=2,
-        )
-    return _assemble(read, layout, max_anchors)
-
-
-def _check_names(
-    given: Mapping[str, Sequence[str] | None],
-) -> dict[str, list[str] | None]:
-    used: list[str] = []
     for key, names in given.items():
-        if names is None:
-            continue
-        if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+        if isinstance(names, str) or not all(isinstance(n, str) for n in names or ()):
             raise ValueError(f"'{key}' must be a list of names (got {shorten(names)})")
-        used += names
-    if len(set(used)) < len(used):
-        raise ValueError(
-            f"'x', 'hyperedge_attr' and 'incidence_attr' must name different columns "
-            f'(got {listed(used)})'
-        )
-    return {key: None if names is None else list(names) for key, names in given.items()}
-
-
-def _assemble(table: Table, layout: _Layout, max_anchors: int | None) -> AnchorData:
-    columns, locate, is_text = table.columns, table.locate, table.is_text
-    group, member, is_anchor, role = layout.chosen.values()
-    hyperedge, hyperedge_id = read_ids(group, columns[group], locate, is_text)
-    node, node_id = read_ids(member, columns[member], locate, is_text)
-    y = np.zeros(len(node), dtype=np.bool_)
-    if is_anchor in columns:
-        y = read_flags(is_anchor, columns[is_anchor], locate)
-
-    incidence: dict[str, Tensor] = {}
-    other: dict[str, Any] = {}
-    if role in columns:
-        incidence['role'], other['role_names'] = read_roles(
-            role, columns[role], locate, layout.role_names, is_text
-        )
-    owner = {'x': (node, node_id), 'hyperedge_attr': (hyperedge, hyperedge_id)}
-    for key, names in layout.attributes.items():
-        values = [read_numbers(n, columns[n], locate, is_text) for n in names]
-        if key in owner:
-            values = [
-                _one_per_owner(name, value, *owner[key], locate)
-                for name, value in zip(names, values, strict=True)
-            ]
-        level = incidence if key == 'incidence_attr' else other
-        level[key] = to_features(np.stack(values, axis=1))
-    if layout.attributes:
-        other['column_names'] = layout.attributes
-    check_groups(node, hyperedge, y, node_id, hyperedge_id, max_anchors, locate)
-    return build_data(
-        node,
-        hyperedge,
-        y,
-        len(node_id),
-        len(hyperedge_id),
-        incidence,
-        node_id=node_id,
-        hyperedge_id=hyperedge_id,
-        **other,
+    chosen = {k: None if names is None else list(names) for k, names in given.items()}
+    layout = GroupColumns({**asked, 'time': time}, lists, chosen)
+    if _is_list_of_groups(table):
+        count = pa.array(np.arange(len(table)))
+        table = {'group': count, 'members': [list(entry) for entry in table]}
+        layout.members = ['members']
+    read = read_table(
+        table,
+        layout.choose,
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        keep_bad=True,
     )
+    extra = None if known is None else _read_known(known, layout)
+    return _Assembly(read, layout, extra, sep, max_anchors).read(skip_bad)
+
+
+def _is_list_of_groups(table: Any) -> bool:
+    kinds = (list, tuple, set, frozenset)
+    is_list = isinstance(table, list | tuple) and len(table) > 0
+    return is_list and all(isinstance(entry, kinds) for entry in table)
+
+
+def _read_known(source: Any, layout: GroupColumns) -> Table:
+    names = {'group': layout.columns.get('group', 'group'), 'anchor': 'anchor'}
+
+    def choose(columns: Sequence[Any], _: Mapping[bytes, bytes]) -> Choice:
+        for meaning, name in names.items():
+            if name not in columns:
+                usual = [c for c in columns if plain_name(str(c)) in USUAL[meaning]]
+                if len(usual) != 1:
+                    raise ValueError(
+                        f"'known' must have the columns {listed(names.values())} "
+                        f'(got the columns {listed(columns)})'
+                    )
+                names[meaning] = usual[0]
+        return Choice(list(names.values()))
+
+    table = read_table(source, choose)
+    columns = [table.columns[name] for name in names.values()]
+    return replace(table, columns=dict(zip(names, columns, strict=True)))
+
+
+@dataclass
+class _Assembly:
+    # Builds the hypergraph of the rows that can be read.
+    table: Table
+    layout: GroupColumns
+    known: Table | None
+    sep: str
+    max_anchors: int | None
+    notes: list[str] = field(default_factory=list)
+
+    def read(self, skip_bad: bool) -> IncidenceReading:
+        columns = self.table.columns
+        # The rows of the table that were not found to be bad.
+        kept = np.arange(len(next(iter(columns.values()))))
+        reasons: dict[int, str] = {}
+        while True:
+            row, self.notes = kept, []
+            try:
+                entries = self._collect(columns, kept)
+                row = entries.row
+                data = self._build(columns, kept, entries)
+                break
+            except RowError as error:
+                place = row[error.rows]
+                if (place < 0).any():
+                    raise
+                for i, number in zip(place.tolist(), error.rows.tolist(), strict=True):
+                    reasons.setdefault(i, error.reason(number))
+                keep = np.isin(kept, place, invert=True)
+                columns = {n: take_rows(c, keep) for n, c in columns.items()}
+                kept = kept[keep]
+        bad_rows = list(self.table.bad_rows)
+        if reasons:
+            found = sorted(reasons)
+            bad_rows += [
+                replace(row, reason=reasons[i])
+                for i, row in zip(found, self.table.describe(found), strict=True)
+            ]
+            files = list(dict.fromkeys(row.file for row in bad_rows))
+            bad_rows.sort(key=lambda row: (files.index(row.file), row.line))
+        if bad_rows and not (skip_bad and len(kept)):
+            raise BadRowError(bad_rows)
+        notes = [*self.table.notes, *self.layout.list_notes(), *self.notes]
+        if bad_rows:
+            notes.append(
+                f'bad rows that are left out: {len(bad_rows):,}; the first: '
+                f'{bad_rows[0]}'
+            )
+        form, described = self.table.form, self.layout.describe()
+        return IncidenceReading(data, form, described, notes, bad_rows)
+
+    def _collect(self, columns: dict[str, Column], kept: IntArray) -> GroupEntries:
+        def locate(number: int) -> str:
+            return self.table.locate(int(kept[number]))
+
+        if self.layout.lists:
+            out = GroupEntries.from_lists(columns, kept, self.layout, locate, self.sep)
+        else:
+            out = GroupEntries.from_rows(columns, kept, self.layout, locate)
+        return out if self.known is None else out.add_known(self.known, self.notes)
+
+    def _build(
+        self, columns: dict[str, Column], kept: IntArray, entries: GroupEntries
+    ) -> AnchorData:
+        layout, is_text = self.layout, self.table.is_text
+        names = {'group': 'group', 'member': 'member', **layout.columns}
+
+        def locate(number: int) -> str:
+            row = int(entries.row[number])
+            if row < 0 and self.known is not None:
+                return f'{self.known.locate(-1 - row)} of the known anchors'
+            return self.table.locate(row)
+
+        hyperedge, hyperedge_id = read_ids(
+            names['group'], entries.group, locate, is_text
+        )
+        node, node_id = read_ids(names['member'], entries.member, locate, is_text)
+        size = entries.size
+        place, code = merge_repeats(node, hyperedge)
+        y = np.bincount(code, entries.y, len(place)) > 0
+        self._note_merged(place, size)
+
+        # The place of each entry among the rows that are left.
+        at = np.searchsorted(kept, entries.row[:size])
+
+        def get(name: str) -> Column:
+            column = columns[name]
+            return take(column, at) if layout.lists else column
+
+        incidence: dict[str, Tensor] = {}
+        other: dict[str, Any] = {}
+        if 'role' in layout.columns:
+            role = layout.columns['role']
+            incidence['role'], other['role_names'] = read_roles(
+                role, get(role), locate, layout.role_names, is_text
+            )
+        owner = {'x': (node, node_id), 'hyperedge_attr': (hyperedge, hyperedge_id)}
+        for key, chosen in layout.attributes.items():
+            values = [read_numbers(n, get(n), locate, is_text) for n in chosen]
+            if key in owner:
+                number, ids = owner[key]
+                values = [
+                    _one_per_owner(name, value, number[:size], ids, locate)
+                    for name, value in zip(chosen, values, strict=True)
+                ]
+            level = incidence if key == 'incidence_attr' else other
+            level[key] = to_features(np.stack(values, axis=1))
+        if layout.attributes:
+            other['column_names'] = layout.attributes
+        if 'time' in layout.columns:
+            time, odd = read_times(columns[layout.columns['time']])
+            other['hyperedge_time'] = self._time_of_groups(
+                time[at], odd, hyperedge[:size], len(hyperedge_id)
+            )
+        if (place >= size).any() and (incidence or 'x' in other):
+            first = int(place[place >= size][0])
+            raise ValueError(
+                f"'known' must name members of the group where the table has roles or "
+                f'attributes of members (got {show_id(node_id, int(node[first]))} for '
+                f'group {show_id(hyperedge_id, int(hyperedge[first]))})'
+            )
+        node, hyperedge = node[place], hyperedge[place]
+        check_anchors(
+            hyperedge,
+            y,
+            hyperedge_id,
+            self.max_anchors,
+            lambda number: locate(int(place[number])),
+        )
+        return build_data(
+            node,
+            hyperedge,
+            y,
+            len(node_id),
+            len(hyperedge_id),
+            {key: value[from_numpy(place)] for key, value in incidence.items()},
+            node_id=node_id,
+            hyperedge_id=hyperedge_id,
+            **other,
+        )
+
+    def _note_merged(self, place: IntArray, size: int) -> None:
+        merged = size - int((place < size).sum())
+        if merged:
+            self.notes.append(
+                f'rows that list a member of their group again, who counts once: '
+                f'{merged:,}'
+            )
+        added = int((place >= size).sum())
+        if added:
+            self.notes.append(
+                f'anchors that are not listed as members of their group, and become '
+                f'members: {added:,}'
+            )
+
+    def _time_of_groups(
+        self, time: FloatArray, odd: int, hyperedge: IntArray, num_hyperedges: int
+    ) -> Tensor:
+        if odd:
+            self.notes.append(
+                f'times that are neither numbers nor dates, and count as missing: '
+                f'{odd:,}'
+            )
+        # The first one of each group is written last.
+        given = np.flatnonzero(~np.isnan(time))[::-1]
+        out = np.full(num_hyperedges, np.nan)
+        out[hyperedge[given]] = time[given]
+        differs = np.unique(hyperedge[given][time[given] != out[hyperedge[given]]])
+        if len(differs):
+            self.notes.append(
+                f'groups with several times, of which the first counts: '
+                f'{len(differs):,}'
+            )
+        return from_numpy(out)
 
 
 def _one_per_owner(
     name: str, value: FloatArray, code: IntArray, ids: Ids, locate: Locate
 ) -> FloatArray:
-    last = np.empty(len(ids), dtype=np.int64)
-    last[code] = np.arange(len(code))
-    differs = value != value[last[code]]
-    if differs.any():
-        row = int(np.argmax(differs))
-        other = int(last[code[row]])
-        raise ValueError(
-            f"'{name}' must be the same in all rows of "
-            f'{show_id(ids, int(code[row]))} (got {value[row]} in {locate(row)} '
-            f'and {value[other]} in {locate(other)})'
+    first = np.empty(len(ids), dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    rows = np.flatnonzero(value != value[first[code]])
+    if len(rows):
+        raise RowError(
+            name,
+            f'be the same in all rows of {show_id(ids, int(code[rows[0]]))}',
+            rows,
+            lambda row: f'got {value[first[code[row]]]} before and {value[row]}',
+            locate,
         )
-    return np.asarray(value[last])
+    return np.asarray(value[first])
 
 
 # Writing #####################################################################
@@ -301,9 +452,10 @@ def write_incidence(
 
     The columns are :obj:`group`, :obj:`member`, :obj:`is_anchor` (:obj:`None` in a
     group whose anchor is unknown), :obj:`role` (by name where :obj:`data.role_names`
-    has them) and the attributes under their names in :obj:`data.names`. A name that
-    is taken gets the prefix of its attribute, such as :obj:`node_`. Without
-    :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids.
+    has them), the attributes under their names in :obj:`data.names`, and :obj:`time`
+    (:obj:`None` where it is unknown). A name that is taken gets the prefix of its
+    attribute, such as :obj:`node_`. Without :obj:`data.node_id` or
+    :obj:`data.hyperedge_id`, positions serve as ids.
 
     .. note::
 
@@ -351,13 +503,16 @@ def write_incidence(
                 name = prefix + name
             columns[name] = value[rows[key]].tolist()
             noted[key].append(name)
+    if 'hyperedge_time' in data:
+        time = list_times(data)
+        columns['time'] = [time[i] for i in hyperedge]
     _warn_alone(len(node_id) - len(np.unique(node)), 'nodes without a group')
     _warn_alone(
         len(hyperedge_id) - len(np.unique(hyperedge)), 'groups without a member'
     )
     warn_unwritten(
         data,
-        ('node_id', 'hyperedge_id', 'y', 'role', *PREFIXES),
+        ('node_id', 'hyperedge_id', 'y', 'role', 'hyperedge_time', *PREFIXES),
         'a table of incidences',
     )
     if path is not None:
@@ -376,8 +531,7 @@ def _warn_alone(count: int, what: str) -> None:
 def _to_arrow(columns: dict[str, list[Any]], noted: dict[str, list[str]]) -> pa.Table:
     try:
         arrays = {
-            name: pa.array(column, pa.bool_() if name == 'is_anchor' else None)
-            for name, column in columns.items()
+            name: pa.array(column, KINDS.get(name)) for name, column in columns.items()
         }
     except UnicodeEncodeError as error:
         raise ValueError(

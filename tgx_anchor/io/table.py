@@ -4,14 +4,15 @@ import csv
 import gzip
 import io
 import json
-import re
+import sys
 import zlib
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,19 @@ import pyarrow.json
 import pyarrow.parquet
 from pyarrow.interchange import from_dataframe
 
-from tgx_anchor.data.building import Locate
-from tgx_anchor.io.columns import Column, row_number, to_column
+from tgx_anchor.io.bad_row import BadRow, BadRowError
+from tgx_anchor.io.columns import FLAGS, Column, to_column
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.utils.messages import listed, one_line, shorten
 
 SEPARATORS = {'.csv': ',', '.tsv': '\t', '.txt': '\t'}
+WORDS = {',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars'}
 LINES = ('.jsonl', '.ndjson')
 SUFFIXES = (
     *(f'{suffix}{gz}' for suffix in (*SEPARATORS, *LINES) for gz in ('', '.gz')),
     '.parquet',
 )
+STDIN = '-'
 MARKS = {
     b'\xef\xbb\xbf': 'utf-8-sig',
     b'\xff\xfe\0\0': 'utf-32',
@@ -68,58 +71,97 @@ class Table:
 
     Args:
         columns (dict[str, Column]): The columns by name, all of the same length.
-        locate (Callable[[int], str], optional): Returns the place of a row in the
-            source, such as :obj:`"line 7 of 'mails.csv'"`.
-            (default: :obj:`row_number`)
+        describe (Callable): Returns a :class:`BadRow` without a reason for each of the
+            given rows, whose numbers ascend, with one reading of the source.
         is_text (bool, optional): Whether the columns come from a text file, in which
             numbers are strings. (default: :obj:`False`)
+        form (str, optional): The format of the source in words.
+            (default: :obj:`"a table in memory"`)
         notes (list[str], optional): Guesses that the user should know of.
             (default: :obj:`[]`)
+        bad_rows (list[BadRow], optional): Lines of the source that are not among the
+            rows, since they cannot be split into columns. (default: :obj:`[]`)
     """
 
     columns: dict[str, Column]
-    locate: Locate = row_number
+    describe: Callable[[Sequence[int]], list[BadRow]]
     is_text: bool = False
+    form: str = 'a table in memory'
     notes: list[str] = field(default_factory=list)
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+    def locate(self, row: int) -> str:
+        r"""Returns the place of a row, such as :obj:`"line 7 of 'mails.csv'"`.
+
+        Args:
+            row (int): The number of the row, from zero.
+        """
+        return self.describe([row])[0].place
 
 
 # Reading #####################################################################
 
 
 def read_table(
-    source: Any, choose: Choose, *, sep: str | None = None, encoding: str | None = None
+    source: Any,
+    choose: Choose,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    keep_bad: bool = False,
 ) -> Table:
     r"""Reads columns of a table from memory or from files.
 
-    Text files have a header line. Their separator (comma, semicolon or tab) is the
-    one that makes :obj:`choose` find its columns. Their encoding is UTF-8, or UTF-16
-    with a byte order mark; any other text is read as Windows-1252, which includes
-    Latin-1, with a note.
+    The delimiter of a text file (comma, semicolon, tab or bar) is the one that makes
+    :obj:`choose` find its columns. Its encoding is UTF-8, or UTF-16 with a byte order
+    mark; any other text is read as Windows-1252, which includes Latin-1, with a note.
+    The columns of a file without a header are named :obj:`"1"`, :obj:`"2"`, ...
 
     Args:
         source (Any): A mapping from names to columns; a data frame of pandas, polars
             or any other library with Arrow's or the data frame interchange protocol;
-            or the path of a file that ends in one of :obj:`SUFFIXES`, of a folder of
-            such files, a glob pattern, or a list of paths. Several files are read in
-            sorted order, a list in its own order.
+            a list of records (mappings); or the path of a file that ends in one of
+            :obj:`SUFFIXES`, of a folder of such files, a glob pattern, :obj:`"-"` for
+            standard input, or a list of paths. Several files are read in sorted
+            order, a list in its own order.
         choose (Callable): Returns the :class:`Choice` of columns, given the names of
             all and the metadata of a Parquet file or Arrow table. Raises a
             :class:`ValueError` if a column is missing.
-        sep (str, optional): The separator of text files. (default: :obj:`None`)
+        delimiter (str, optional): The delimiter of text files. (default: :obj:`None`)
         encoding (str, optional): The encoding of text files. (default: :obj:`None`)
+        header (bool, optional): Whether text files begin with the names of the
+            columns. If :obj:`None`, they do unless :obj:`choose` refuses the first
+            line and that looks like data. (default: :obj:`None`)
+        keep_bad (bool, optional): If set to :obj:`True`, lines that cannot be split
+            into columns are returned in :obj:`bad_rows` instead of raising a
+            :class:`BadRowError`. (default: :obj:`False`)
     """
     if isinstance(source, str | PathLike):
         paths = list_files(source)
-    elif (
-        isinstance(source, list | tuple)
-        and source
-        and all(isinstance(path, str | PathLike) for path in source)
-    ):
+    elif _is_list_of(source, (str, PathLike)):
         paths = [file for path in source for file in list_files(path)]
     else:
         return _read_memory(source, choose)
-    tables = [_read_file(path, choose, sep, encoding) for path in paths]
-    return tables[0] if len(tables) == 1 else _join(paths, tables)
+    options = _Options(choose, delimiter, encoding, header)
+    tables = [_read_file(path, options) for path in paths]
+    table = tables[0] if len(tables) == 1 else _join(paths, tables)
+    if table.bad_rows and not keep_bad:
+        raise BadRowError(table.bad_rows)
+    return table
+
+
+@dataclass(frozen=True)
+class _Options:
+    choose: Choose
+    delimiter: str | None
+    encoding: str | None
+    header: bool | None
+
+
+def _is_list_of(source: Any, kinds: tuple[type, ...]) -> bool:
+    is_list = isinstance(source, list | tuple) and len(source) > 0
+    return is_list and all(isinstance(entry, kinds) for entry in source)
 
 
 def list_files(path: str | PathLike[str]) -> list[Path]:
@@ -169,6 +211,8 @@ def _find_suffix(path: Path) -> str | None:
 
 def _read_memory(source: Any, choose: Choose) -> Table:
     metadata: dict[bytes, bytes] = {}
+    if _is_list_of(source, (Mapping,)):
+        source = _to_columns(source)
     if isinstance(source, Mapping) or _is_pandas(source):
         # Columns of pandas one by one, since Arrow refuses mixed ones.
         items = list(source.items())
@@ -202,11 +246,32 @@ def _read_memory(source: Any, choose: Choose) -> Table:
                 f"'{name}' must be as long as '{first}', that is {size} rows "
                 f'(got {len(column)})'
             )
-    return Table(columns)
+    return Table(columns, _number_rows('', columns))
+
+
+def _to_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
 
 
 def _is_pandas(source: Any) -> bool:
     return hasattr(source, 'items') and hasattr(source, 'iloc')
+
+
+def _number_rows(
+    file: str, columns: dict[str, Column]
+) -> Callable[[Sequence[int]], list[BadRow]]:
+    def describe(rows: Sequence[int]) -> list[BadRow]:
+        return [BadRow(file, row + 1, '', show(row), 'row') for row in rows]
+
+    def show(row: int) -> str:
+        values = (column[row] for column in columns.values())
+        plain = (v.as_py() if isinstance(v, pa.Scalar) else v for v in values)
+        return ', '.join(
+            v if isinstance(v, str) else '' if v is None else shorten(v) for v in plain
+        )
+
+    return describe
 
 
 def _check_choice(
@@ -229,90 +294,117 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
                 f'{listed(names)} in {str(paths[0])!r} and {listed(table.columns)} in '
                 f'{str(path)!r})'
             )
-    parts = [pa.table({n: table.columns[n] for n in names}) for table in tables]
     try:
+        parts = [pa.table({n: table.columns[n] for n in names}) for table in tables]
         joined = pa.concat_tables(parts, promote_options='permissive')
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, TypeError) as error:
         raise ValueError(
             f"'table' must have columns of the same types in all files "
             f'(got {one_line(error)})'
         ) from error
     start = np.cumsum([0, *(part.num_rows for part in parts)]).tolist()
 
-    def locate(row: int) -> str:
-        number = bisect_right(start, row) - 1
-        return tables[number].locate(row - start[number])
+    def describe(rows: Sequence[int]) -> list[BadRow]:
+        out = []
+        for i, table in enumerate(tables):
+            low, high = (bisect_right(rows, end - 1) for end in start[i : i + 2])
+            out += table.describe([row - start[i] for row in rows[low:high]])
+        return out
 
+    forms = dict.fromkeys(table.form for table in tables)
     return Table(
         dict(zip(names, joined.columns, strict=True)),
-        locate,
+        describe,
         all(table.is_text for table in tables),
+        f'{len(tables)} files, {" and ".join(forms)}',
         [note for table in tables for note in table.notes],
+        [bad for table in tables for bad in table.bad_rows],
     )
 
 
 # Files
 
 
-def _read_file(
-    path: Path, choose: Choose, sep: str | None, encoding: str | None
-) -> Table:
-    suffix = get_suffix(path)
+def _read_file(path: Path, options: _Options) -> Table:
+    if str(path) == STDIN:
+        file, content = 'standard input', sys.stdin.buffer.read()
+        suffix = _guess_suffix(content)
+    else:
+        file, suffix = str(path), get_suffix(path)
+        content = path.read_bytes() if suffix != '.parquet' else b''
     if suffix == '.parquet':
-        return _read_parquet(path, choose)
+        source = pa.BufferReader(content) if content else path
+        return _read_parquet(file, source, options.choose)
     notes: list[str] = []
-    text = _read_text(path, encoding, notes)
+    text, encoding = _decode(file, suffix, content, options.encoding, notes)
     if suffix.startswith(LINES):
-        return _read_lines(path, text, choose, notes)
+        return replace(_read_lines(file, text, options.choose), notes=notes)
     if b'\0' in text:
         raise ValueError(
             f"'table' must not hold NUL characters (got one in line "
-            f'{_line_at(text, text.index(0))} of {str(path)!r})'
+            f'{_line_at(text, text.index(0))} of {file!r})'
         )
-    return _read_csv(path, text, choose, sep, notes)
-
-
-def _read_parquet(path: Path, choose: Choose) -> Table:
-    with path.open('rb') as file:
-        try:
-            source = pyarrow.parquet.ParquetFile(file)
-            schema = source.schema_arrow
-            choice = _check_choice(schema.names, choose, schema.metadata)
-            table = source.read([*choice.labels, *choice.numbers])
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(
-                f"'table' must be a Parquet file (got {str(path)!r}: {one_line(error)})"
-            ) from error
-    return Table(
-        dict(zip(table.column_names, table.columns, strict=True)),
-        lambda row: f'row {row + 1} of {str(path)!r}',
+    own = SEPARATORS[suffix.removesuffix('.gz')]
+    table = _read_csv(file, text, own, options)
+    shown = {'cp1252': 'Windows-1252', 'utf-8-sig': 'UTF-8'}
+    return replace(
+        table,
+        form=f'{table.form} in {shown.get(encoding, encoding.upper())}',
+        notes=[*notes, *table.notes],
     )
 
 
-def _read_text(path: Path, encoding: str | None, notes: list[str]) -> bytes:
-    # The text in UTF-8, whatever its encoding.
-    text = path.read_bytes()
-    if path.name.lower().endswith('.gz'):
+def _guess_suffix(content: bytes) -> str:
+    if content.startswith(b'PAR1'):
+        return '.parquet'
+    zipped = content.startswith(b'\x1f\x8b')
+    start = content
+    if zipped:
+        with suppress(zlib.error):
+            start = zlib.decompressobj(31).decompress(content, 1000)
+    suffix = '.jsonl' if start[:1000].lstrip().startswith(b'{') else '.csv'
+    return f'{suffix}.gz' if zipped else suffix
+
+
+def _read_parquet(file: str, source: Any, choose: Choose) -> Table:
+    with pa.OSFile(file) if isinstance(source, Path) else source as stream:
+        try:
+            content = pyarrow.parquet.ParquetFile(stream)
+            schema = content.schema_arrow
+            choice = _check_choice(schema.names, choose, schema.metadata)
+            table = content.read([*choice.labels, *choice.numbers])
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(
+                f"'table' must be a Parquet file (got {file!r}: {one_line(error)})"
+            ) from error
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    return Table(columns, _number_rows(file, columns), form='Parquet')
+
+
+def _decode(
+    file: str, suffix: str, text: bytes, encoding: str | None, notes: list[str]
+) -> tuple[bytes, str]:
+    # The text in UTF-8, and the encoding that it had.
+    if suffix.endswith('.gz'):
         try:
             text = gzip.decompress(text)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
-                f"'table' must be compressed by gzip "
-                f'(got {str(path)!r}: {one_line(error)})'
+                f"'table' must be compressed by gzip (got {file!r}: {one_line(error)})"
             ) from error
     if encoding is None:
         encoding = next((MARKS[m] for m in MARKS if text.startswith(m)), 'utf-8')
         if encoding == 'utf-8' and not _is_utf8(text):
             encoding = 'cp1252'
             notes.append(
-                f'{str(path)!r} is not encoded in UTF-8 '
+                f'{file!r} is not encoded in UTF-8 '
                 f'({_first_bad_byte(text, "utf-8")}) and is read as Windows-1252, '
                 f"which includes Latin-1; choose another by 'encoding'"
             )
     if encoding.lower() in ('utf-8', 'utf8') and _is_utf8(text):
-        return text
+        return text, encoding
     try:
-        return text.decode(encoding).encode()
+        return text.decode(encoding).encode(), encoding
     except LookupError:
         raise ValueError(
             f"'encoding' must be one that Python knows, such as 'utf-8', 'utf-16' or "
@@ -321,7 +413,7 @@ def _read_text(path: Path, encoding: str | None, notes: list[str]) -> bytes:
     except UnicodeError:
         raise ValueError(
             f"'table' must be encoded in {encoding} "
-            f'(got {_first_bad_byte(text, encoding)} of {str(path)!r})'
+            f'(got {_first_bad_byte(text, encoding)} of {file!r})'
         ) from None
 
 
@@ -351,18 +443,111 @@ def _line_at(text: bytes, place: int) -> int:
 # CSV
 
 
-def _read_csv(
-    path: Path, text: bytes, choose: Choose, sep: str | None, notes: list[str]
-) -> Table:
-    separator, names, choice = _find_separator(path, text, choose, sep)
-    columns: dict[str, Column] | None = None
-    if _is_plainly_quoted(text, separator):
-        types = _csv_types(choice)
+@dataclass
+class _Text:
+    # Fields may hold line breaks, so that only another reading can tell the lines.
+    file: str
+    text: bytes
+    delimiter: str
+    names: list[str]
+    has_header: bool
+
+    def records(self) -> Iterator[tuple[BadRow, list[str]]]:
+        # Each row of the text, with the reason if it is bad, and its fields.
+        width = len(self.names)
+        rows = _split(self.text, self.delimiter)
+        for line, record, fault in islice(rows, int(self.has_header), None):
+            text = record[0] if fault else ''
+            if not fault and len(record) != width:
+                fault = (
+                    f"'table' must have {width} fields in every line, as in its "
+                    f'{"header" if self.has_header else "first line"} '
+                    f'(got {len(record)})'
+                )
+            yield BadRow(self.file, line, fault, text), record
+
+    def describe(self, rows: Sequence[int]) -> list[BadRow]:
+        good = (row for row in self.records() if not row[0].reason)
+        at, out = 0, []
+        for number in rows:
+            place, record = next(islice(good, number - at, None))
+            out.append(replace(place, text=self.show(record)))
+            at = number + 1
+        return out
+
+    def list_bad(self) -> list[BadRow]:
+        return [
+            replace(row, text=row.text or self.show(record))
+            for row, record in self.records()
+            if row.reason
+        ]
+
+    def show(self, record: list[str]) -> str:
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.delimiter, lineterminator='').writerow(record)
+        return line.getvalue()
+
+
+def _split(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
+    # Each record with the line that it begins in; a blank line is no record. Where
+    # quotes are damaged, one line is left out, and reading goes on with the next.
+    lines: Iterator[str] = io.TextIOWrapper(
+        io.BytesIO(text), encoding='utf-8', newline=''
+    )
+    again: deque[str] = deque()
+    taken: list[str] = []
+
+    def feed() -> Iterator[str]:
+        while again:
+            taken.append(again.popleft())
+            yield taken[-1]
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    number = 1
+    while True:
+        reader = csv.reader(feed(), delimiter=delimiter, strict=True)
+        try:
+            for record in reader:
+                if record:
+                    yield number, record, ''
+                number += len(taken)
+                taken.clear()
+        except csv.Error as error:
+            fault = f"'table' must be well-formed text (got {one_line(error)})"
+            yield number, [taken[0].rstrip('\r\n')], fault
+            number += 1
+            again.extendleft(reversed(taken[1:]))
+            taken.clear()
+        else:
+            return
+
+
+def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
+    source, choice = _find_columns(file, text, own, options)
+    types = {
+        **dict.fromkeys(choice.labels, REPEATED),
+        **dict.fromkeys(choice.numbers, pa.string()),
+    }
+    table, bad_rows = None, []
+    if _is_plainly_quoted(text, source.delimiter):
+        skipped: list[Any] = []
+
+        def skip(row: Any) -> str:
+            skipped.append(row)
+            return 'skip'
+
         try:
             table = pyarrow.csv.read_csv(
                 pa.BufferReader(text),
+                read_options=pyarrow.csv.ReadOptions(
+                    column_names=None if source.has_header else source.names
+                ),
                 parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=separator, newlines_in_values=b'"' in text
+                    delimiter=source.delimiter,
+                    newlines_in_values=b'"' in text,
+                    invalid_row_handler=skip,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     check_utf8=False,
@@ -371,73 +556,86 @@ def _read_csv(
                     strings_can_be_null=False,
                 ),
             )
-            columns = dict(zip(table.column_names, table.columns, strict=True))
+            bad_rows = source.list_bad() if skipped else []
         except pa.ArrowInvalid:
-            # Read again below, on one thread, to name the line.
-            pass
-    if columns is None:
-        columns = _read_slowly(path, text, separator, names, choice)
-    locate = partial(_line_of, path, text, separator)
-    return Table(columns, locate, True, notes=notes)
+            pass  # such as a field longer than Arrow's blocks
+    if table is None:
+        fields = [record for row, record in source.records() if not row.reason]
+        columns = dict(zip(source.names, zip(*fields, strict=True), strict=False))
+        table = pa.table(
+            {
+                name: pa.array(columns.get(name, ()), kind)
+                for name, kind in types.items()
+            }
+        )
+        bad_rows = source.list_bad()
+    notes = []
+    if not source.has_header:
+        notes.append(
+            f'{file!r} has no header: its columns are numbered {listed(source.names)}'
+        )
+    return Table(
+        dict(zip(table.column_names, table.columns, strict=True)),
+        source.describe,
+        True,
+        f'text with {WORDS.get(source.delimiter, shorten(source.delimiter))}',
+        notes,
+        bad_rows,
+    )
 
 
-def _csv_types(choice: Choice) -> dict[str, pa.DataType]:
-    return {
-        **dict.fromkeys(choice.labels, REPEATED),
-        **dict.fromkeys(choice.numbers, pa.string()),
-    }
-
-
-def _records(text: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
-    # Each record with the line that it begins in; a blank line is no record.
-    lines = io.TextIOWrapper(io.BytesIO(text), encoding='utf-8', newline='')
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    line = 1
-    try:
-        for record in reader:
-            if record:
-                yield line, record
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise csv.Error(f'{error} in line {reader.line_num}') from error
-
-
-def _find_separator(
-    path: Path, text: bytes, choose: Choose, sep: str | None
-) -> tuple[str, list[str], Choice]:
-    if sep is not None and (
-        not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n'
+def _find_columns(
+    file: str, text: bytes, own: str, options: _Options
+) -> tuple[_Text, Choice]:
+    given = options.delimiter
+    if given is not None and (
+        not isinstance(given, str)
+        or len(given) != 1
+        or not given.isascii()
+        or given in '"\r\n'
     ):
         raise ValueError(
-            f"'sep' must be one ASCII character, and neither a quote nor a line break "
-            f'(got {shorten(sep)})'
+            f"'delimiter' must be one ASCII character, and neither a quote nor a line "
+            f'break (got {shorten(given)})'
         )
-    own = SEPARATORS[get_suffix(path).removesuffix('.gz')]
-    candidates = dict.fromkeys((own, *',;\t') if sep is None else sep)
-    headers = {separator: _read_header(text, separator) for separator in candidates}
-    if not any(headers.values()):
+    candidates = dict.fromkeys((own, *WORDS) if given is None else given)
+    heads = {sep: list(islice(_split(text, sep), 100)) for sep in candidates}
+    if all(not head or head[0][2] for head in heads.values()):
         got = 'a damaged one' if text.strip() else 'none'
         raise ValueError(
-            f"'table' must be well-formed text with a header line "
-            f'({str(path)!r} has {got})'
+            f"'table' must be well-formed text with a header line ({file!r} has {got})"
         )
-    # If none fits, the error is that of the separator that splits the header most.
-    order = sorted(headers, key=lambda separator: -len(headers[separator]))
+    # If none fits, the error is that of the delimiter that splits the header most.
+    order = sorted(
+        (sep for sep in heads if heads[sep] and not heads[sep][0][2]),
+        key=lambda sep: -len(heads[sep][0][1]),
+    )
     errors = []
-    for separator in order:
-        try:
-            names = headers[separator]
-            return separator, names, _check_choice(names, choose)
-        except ValueError as error:  # noqa: PERF203
-            errors.append(error)
+    for has_header in (True, False) if options.header is None else (options.header,):
+        for sep in order:
+            first, *rest = (record for _, record, _ in heads[sep])
+            names = first if has_header else [str(i + 1) for i in range(len(first))]
+            guessed = not has_header and options.header is None
+            if guessed and not _looks_like_data(first, rest):
+                continue
+            try:
+                choice = _check_choice(names, options.choose)
+                return _Text(file, text, sep, names, has_header), choice
+            except ValueError as error:
+                errors.append(error)
     raise errors[0]
 
 
-def _read_header(text: bytes, separator: str) -> list[str]:
-    try:
-        return next(_records(text, separator), (0, []))[1]
-    except csv.Error:
-        return []
+def _looks_like_data(first: list[str], rest: list[list[str]]) -> bool:
+    # Names of columns are no numbers, flags or addresses, and do not recur below.
+    below = {(i, value) for record in rest for i, value in enumerate(record)}
+    return len(first) > 1 and any(
+        (value.strip() and value.strip().lower() in FLAGS)
+        or '@' in value
+        or value.strip().lstrip('-').replace('.', '', 1).isdecimal()
+        or (i, value) in below
+        for i, value in enumerate(first)
+    )
 
 
 def _is_plainly_quoted(text: bytes, separator: str) -> bool:
@@ -453,78 +651,62 @@ def _is_plainly_quoted(text: bytes, separator: str) -> bool:
     return len(quote) % 2 == 0 and bool(before.all() and after.all())
 
 
-def _read_slowly(
-    path: Path, text: bytes, separator: str, names: list[str], choice: Choice
-) -> dict[str, Column]:
-    rows: list[list[str]] = []
-    try:
-        for line, record in _records(text, separator):
-            if len(record) != len(names):
-                raise ValueError(
-                    f"'table' must have {len(names)} fields in every line, as in its "
-                    f'header (got {len(record)} in line {line} of {str(path)!r})'
-                )
-            rows.append(record)
-    except csv.Error as error:
-        raise ValueError(
-            f"'table' must be well-formed text (got {one_line(error)} of {str(path)!r})"
-        ) from error
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    return {
-        name: pa.chunked_array([pa.array(columns[name][1:], kind)])
-        for name, kind in _csv_types(choice).items()
-    }
-
-
-def _line_of(path: Path, text: bytes, separator: str, row: int) -> str:
-    # Fields may hold line breaks, so that only another reading can tell.
-    try:
-        for i, (line, _) in enumerate(_records(text, separator)):
-            if i == row + 1:
-                return f'line {line} of {str(path)!r}'
-    except csv.Error:
-        pass
-    return f'row {row + 1} of {str(path)!r}'
-
-
 # JSON lines
 
 
-def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Table:
-    lines = [i for i, line in enumerate(text.split(b'\n'), 1) if line.strip()]
+def _read_lines(file: str, text: bytes, choose: Choose) -> Table:
+    def lines() -> Iterator[tuple[int, bytes]]:
+        numbered = enumerate(io.BytesIO(text), 1)
+        return ((number, line.strip()) for number, line in numbered if line.strip())
 
-    def locate(row: int) -> str:
-        place = f'line {lines[row]}' if row < len(lines) else f'row {row + 1}'
-        return f'{place} of {str(path)!r}'
-
+    bad: dict[int, BadRow] = {}
+    columns: dict[str, Column] = {}
     try:
         table = _parse_json(text)
         dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
         if dates:
             # Ids that look like dates stay strings.
             table = _parse_json(text, pa.schema([(n, pa.string()) for n in dates]))
-    except pa.ArrowException as error:
-        row = re.search(r' in row (\d+)$', str(error))
-        place = locate(int(row[1])) if row else repr(str(path))
-        reason = one_line(error).removeprefix('JSON parse error: ')
-        raise ValueError(
-            f"'table' must hold one JSON object per line, with values of one type in "
-            f'each column (got {re.sub(" in row [0-9]+$", "", reason)} in {place})'
-        ) from error
-    if table.num_rows != len(lines):
-        raise ValueError(
-            f"'table' must hold one JSON object per line (got {table.num_rows} objects "
-            f'in {len(lines)} lines of {str(path)!r})'
-        )
-    choice = _check_choice(table.column_names, choose)
-    columns = {name: table[name] for name in (*choice.labels, *choice.numbers)}
-    return Table(columns, locate, notes=notes)
+        if table.num_rows == sum(1 for _ in lines()):
+            columns = dict(zip(table.column_names, table.columns, strict=True))
+    except pa.ArrowException:
+        pass  # read below, line by line
+    if not columns:
+        records = []
+        for number, line in lines():
+            try:
+                record = json.loads(line)
+                fault = '' if isinstance(record, dict) else 'other JSON'
+            except (ValueError, RecursionError) as error:
+                record, fault = {}, one_line(error)
+            if fault:
+                reason = f"'table' must hold one JSON object per line (got {fault})"
+                shown = line.decode(errors='replace')
+                bad[number] = BadRow(file, number, reason, shown)
+            else:
+                records.append(record)
+        if not records and bad:
+            raise BadRowError(list(bad.values()))
+        columns = {n: to_column(n, v) for n, v in _to_columns(records).items()}
+
+    def describe(rows: Sequence[int]) -> list[BadRow]:
+        wanted = set(rows)
+        good = ((number, line) for number, line in lines() if number not in bad)
+        return [
+            BadRow(file, number, '', line.decode())
+            for row, (number, line) in enumerate(good)
+            if row in wanted
+        ]
+
+    choice = _check_choice(list(columns), choose)
+    chosen = {name: columns[name] for name in (*choice.labels, *choice.numbers)}
+    return Table(chosen, describe, form='JSON lines', bad_rows=list(bad.values()))
 
 
 def _parse_json(text: bytes, schema: pa.Schema | None = None) -> pa.Table:
     return pyarrow.json.read_json(
         pa.BufferReader(text),
-        # Rows in messages are counted from the beginning of a block.
+        # One block, so that types are those of the whole column.
         read_options=pyarrow.json.ReadOptions(block_size=min(len(text) + 1, 2**30)),
         parse_options=pyarrow.json.ParseOptions(explicit_schema=schema),
     )

@@ -1,0 +1,47 @@
+"""Rows of a table that cannot be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BadRow:
+    r"""A row of a table that cannot be read.
+
+    Args:
+        file (str): The file, empty for a table in memory.
+        line (int): The line of the file in which the row begins; the number of the row
+            where there are no lines. Both are counted from one.
+        reason (str): The rule that is broken, and the value that breaks it.
+        text (str): The row as text.
+        unit (str, optional): What :obj:`line` counts. (default: :obj:`"line"`)
+    """
+
+    file: str
+    line: int
+    reason: str
+    text: str
+    unit: str = 'line'
+
+    @property
+    def place(self) -> str:
+        r"""The place of the row, such as :obj:`"line 7 of 'mails.csv'"`."""
+        of_file = f' of {self.file!r}' if self.file else ''
+        return f'{self.unit} {self.line}{of_file}'
+
+    def __str__(self) -> str:
+        return f'{self.reason.removesuffix(")")} in {self.place})'
+
+
+class BadRowError(ValueError):
+    r"""An error in the rows of a table.
+
+    Args:
+        rows (list[BadRow]): The bad rows in their order, at least one.
+    """
+
+    def __init__(self, rows: Sequence[BadRow]) -> None:
+        self.rows = list(rows)
+        more = len(self.rows) - 1
+        others = f'; {more:,} more bad row{"s" * (more > 1)}' if more else ''
+        super().__init__(f"{self.rows[0]}{others}; 'skip_bad' leaves out bad rows")

@@ -1,0 +1,227 @@
+"""Columns of a table of groups, found by their names."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tgx_anchor.io.table import Choice
+from tgx_anchor.utils.messages import listed, shorten
+
+PREFIXES = {
+    'x': 'node_',
+    'hyperedge_attr': 'hyperedge_',
+    'incidence_attr': 'incidence_',
+}
+# The names of columns that need not be given, without regard to case. Files without a
+# header have numbers for names.
+_USUAL = {
+    'group': 'group group_id thread thread_id message message_id mail mail_id email_id '
+    'paper paper_id meeting meeting_id event event_id conversation conversation_id 1',
+    'member': 'member member_id person person_id author author_id user user_id '
+    'participant attendee name email 2',
+    'members': 'members people authors users participants attendees recipients',
+    'flag': 'is_anchor anchor is_sender is_asker is_organizer is_organiser is_host '
+    'is_first_author 3',
+    'anchor': 'anchor sender from asker organizer organiser host first_author',
+    'role': 'role',
+    'time': 'time',
+}
+USUAL = {meaning: names.split() for meaning, names in _USUAL.items()}
+DEFAULTS = {'group': 'group', 'member': 'member', 'anchor': 'is_anchor', 'role': 'role'}
+READ = ('group', 'member', 'is_anchor', 'role', 'time')
+# Row numbers that pandas adds to a file.
+ROW_NUMBERS = ('', 'Unnamed: 0', '__index_level_0__')
+# The part of the metadata that this package writes and reads.
+OWNER = b'tgx_anchor'
+
+
+@dataclass
+class GroupColumns:
+    r"""The columns of a table of groups: those that the user names, or else those with
+    usual names.
+
+    Args:
+        asked (dict[str, str or None]): The names that the user gave or left, for
+            :obj:`"group"`, :obj:`"member"`, :obj:`"anchor"`, :obj:`"role"` and
+            :obj:`"time"`.
+        members (list[str]): The columns of members of a wide table.
+        given (dict[str, list[str] or None]): The columns of each attribute.
+    """
+
+    asked: dict[str, str | None]
+    members: list[str]
+    given: dict[str, list[str] | None]
+    # Filled in once the columns of the table are known.
+    columns: dict[str, str] = field(default_factory=dict)
+    lists: list[str] = field(default_factory=list)
+    anchor_value: str | None = None
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+    role_names: list[str] | None = None
+    guessed: dict[str, str] = field(default_factory=dict)
+    ignored: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        used = [name for names in self.given.values() for name in names or ()]
+        if len(set(used)) < len(used):
+            raise ValueError(
+                f"'x', 'hyperedge_attr' and 'incidence_attr' must name different "
+                f'columns (got {listed(used)})'
+            )
+
+    def choose(self, names: Sequence[Any], metadata: Mapping[bytes, bytes]) -> Choice:
+        r"""Chooses the columns, for :func:`~tgx_anchor.io.table.read_table`.
+
+        Args:
+            names (list[Any]): The names of all columns.
+            metadata (Mapping[bytes, bytes]): The metadata of the table.
+        """
+        self.columns, self.guessed, self.anchor_value = {}, {}, None
+        self.lists = [self._find(names, 'members', name) for name in self.members]
+        if not self.lists and self._find(names, 'member', optional=True) is None:
+            wide = self._find(names, 'members', optional=True)
+            self.lists = [] if wide is None else [wide]
+        for meaning in ('group', 'member', 'anchor', 'role', 'time'):
+            if self.lists and meaning in ('member', 'role'):
+                continue
+            needed = meaning == 'member' or (meaning == 'group' and not self.lists)
+            column = self._find(names, meaning, optional=not needed)
+            if column is not None:
+                self.columns[meaning] = column
+        used = [*self.columns.values(), *self.lists]
+        if self.anchor_value is not None and self.columns.get('role') in used:
+            # One column may tell the role, and by its value the anchor.
+            used = list(dict.fromkeys(used))
+        if len(set(used)) < len(used):
+            raise ValueError(
+                f"'group', 'member', 'anchor', 'role' and 'time' must name different "
+                f'columns (got {listed(used)})'
+            )
+        return self._choose_attributes(names, used, metadata)
+
+    def _find(
+        self,
+        names: Sequence[Any],
+        meaning: str,
+        asked: str | None = None,
+        optional: bool = False,
+    ) -> Any:
+        default = DEFAULTS.get(meaning)
+        asked = asked or self.asked.get(meaning)
+        if asked in names:
+            return asked
+        if asked not in (None, default):
+            column, equals, value = asked.rpartition('=')
+            if meaning == 'anchor' and equals and column in names and not self.lists:
+                self.anchor_value = value
+                return column
+            raise ValueError(
+                f"'table' must have the column {shorten(asked)} for '{meaning}' "
+                f'(got the columns {listed(names)})'
+            )
+        kind = 'flag' if meaning == 'anchor' and not self.lists else meaning
+        found = [
+            n for n in names if isinstance(n, str) and plain_name(n) in USUAL[kind]
+        ]
+        exact = [n for n in found if plain_name(n) == USUAL[kind][0]]
+        if len(found) > 1 and len(exact) != 1:
+            raise ValueError(
+                f"'{meaning}' must be named: {listed(found)} may all be meant "
+                f'(got the columns {listed(names)})'
+            )
+        if not found and not optional:
+            raise ValueError(
+                f"'table' must have the column {shorten(default or meaning)} for "
+                f"'{meaning}', or another that is named by '{meaning}' "
+                f'(got the columns {listed(names)})'
+            )
+        if not found:
+            return None
+        column = (exact or found)[0]
+        if column != USUAL[kind][0]:
+            self.guessed[meaning] = column
+        return column
+
+    def _choose_attributes(
+        self, names: Sequence[Any], used: list[str], metadata: Mapping[bytes, bytes]
+    ) -> Choice:
+        noted = _read_metadata(metadata)
+        self.role_names = noted.pop('role_names', None)
+        left = [name for name in names if name not in (*used, *ROW_NUMBERS)]
+        named: dict[str, list[str]] = {}
+        for key, given in self.given.items():
+            lost = [name for name in given or () if name not in left]
+            if lost:
+                raise ValueError(
+                    f"'{key}' must name columns of numbers (got {listed(lost)}, not "
+                    f'among {listed(left)})'
+                )
+            found = [name for name in noted.get(key, ()) if name in left]
+            named[key] = found if given is None else given
+        taken = [name for columns in named.values() for name in columns]
+        for key, prefix in PREFIXES.items():
+            if self.lists and key != 'hyperedge_attr':
+                if self.given[key]:
+                    raise ValueError(
+                        f"'{key}' must be left out where a row is a whole group "
+                        f"(got {listed(self.given[key] or ())}; 'member' reads a "
+                        f'table with one row per member)'
+                    )
+                named[key] = []
+            elif self.given[key] is None and not named[key]:
+                named[key] = [
+                    name
+                    for name in left
+                    if isinstance(name, str)
+                    and name.startswith(prefix)
+                    and name not in taken
+                ]
+        self.attributes = {key: columns for key, columns in named.items() if columns}
+        numbers = [name for columns in self.attributes.values() for name in columns]
+        unread = [name for name in left if name not in numbers]
+        self.ignored = list(dict.fromkeys([*self.ignored, *unread]))
+        return Choice(used, numbers)
+
+    def describe(self) -> dict[str, str]:
+        r"""Returns the column of each meaning."""
+        lists = {'members': ', '.join(self.lists)} if self.lists else {}
+        value = '' if self.anchor_value is None else f'={self.anchor_value}'
+        anchor = self.columns.get('anchor')
+        return {
+            **self.columns,
+            **lists,
+            **({} if anchor is None else {'anchor': f'{anchor}{value}'}),
+        }
+
+    def list_notes(self) -> list[str]:
+        r"""Returns sentences about columns that were guessed or are not read."""
+        out = []
+        if self.guessed:
+            guesses = (f"{name!r} is '{key}'" for key, name in self.guessed.items())
+            out.append(f'columns found by their usual names: {", ".join(guesses)}')
+        if self.ignored:
+            out.append(
+                f'the columns {listed(self.ignored)} of the table are not read; '
+                f"'x', 'hyperedge_attr' and 'incidence_attr' take the names of columns "
+                f'to keep'
+            )
+        return out
+
+
+def plain_name(name: str) -> str:
+    r"""Returns the name of a column in lower case, with underscores between words."""
+    return re.sub(r'[\s.-]+', '_', name.strip().lower())
+
+
+def _read_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    # Tables of others may use the key for something else.
+    try:
+        noted = json.loads(metadata.get(OWNER, b'{}'))
+        return {
+            key: noted[key]
+            for key in (*PREFIXES, 'role_names')
+            if key in noted and all(isinstance(name, str) for name in noted[key])
+        }
+    except (ValueError, TypeError):
+        return {}
