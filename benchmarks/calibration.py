@@ -139,7 +139,7 @@ def make_table(rows: Sequence[Row]) -> list[list[str]]:
             sizes[task] = sizes.get(task, 0) + row.size
     for task, size in sizes.items():
         line = [task[0], str(task[1]), f'{size:,}']
-        line.append(f'{100 * found[*task, BEFORE].accuracy:.1f}')
+        line.append(f'{100 * found[(*task, BEFORE)].accuracy:.1f}')
         for source in sources:
             each = found.get((*task, source))
             line.append('' if each is None else f'{each.error:.3f}')

@@ -1,5 +1,6 @@
 import math
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ def greedy(proba: Tensor, data: AnchorData, n: int) -> list[tuple[int, float]]:
         for v in group:
             degree[v] += 1
             known[v] += bool(data.known_mask[i])
-    left = {}
+    left: dict[frozenset[int], int] = {}
     for i, group in enumerate(groups):
         if data.choice_mask[i] and not data.known_mask[i]:
             left.setdefault(frozenset(group), i)
@@ -35,7 +36,7 @@ def greedy(proba: Tensor, data: AnchorData, n: int) -> list[tuple[int, float]]:
     def value(i: int) -> float:
         first, second = sorted(values[i], reverse=True)[:2]
         terms = [math.log(1 + degree[v]) / (1 + known[v]) for v in groups[i]]
-        return (1 - (first - second)) * sum(terms) / len(terms)
+        return float((1 - (first - second)) * sum(terms) / len(terms))
 
     while rest and len(out) < n:
         best = max(rest, key=lambda i: round(value(i), 9))
@@ -135,7 +136,7 @@ def test_edge_cases_and_errors() -> None:
 
 
 def test_is_fast() -> None:
-    data = PlantedAnchorDataset(20_000, 100_000)[0]
+    data: Any = PlantedAnchorDataset(20_000, 100_000)[0]
     del data.y
     start = time.perf_counter()
     assert RandomHeuristic().suggest(data, 1000).num_rows == 1000

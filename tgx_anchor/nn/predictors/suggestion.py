@@ -75,9 +75,10 @@ def suggest_groups(
     rows = chosen.tolist()
     group: Any = rows if ids is None else [_plain(ids[row]) for row in rows]
     num_groups = degree(data.hyperedge_index, int(data.num_nodes or 0), size)
+    ptr = data.hyperedge_ptr
     reasons = []
     for row, known_groups in zip(rows, counts, strict=True):
-        begin, end = data.hyperedge_ptr[row : row + 2].tolist()
+        begin, end = ptr[row : row + 2].tolist()
         members = data.hyperedge_index[0, begin:end]
         reasons.append(
             f'the two most likely of {end - begin} members are '
