@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -25,6 +24,7 @@ import pyarrow.parquet
 from pyarrow.interchange import from_dataframe
 
 from tgx_anchor.data.building import Locate
+from tgx_anchor.io.bad_row import BadRow
 from tgx_anchor.io.columns import Column, row_number, to_column
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.utils.messages import listed, one_line, shorten
@@ -52,14 +52,26 @@ class Choice:
     Args:
         labels (list[str]): Columns of ids and flags, whose values repeat.
         numbers (list[str]): Columns of numbers.
+        has_header (bool, optional): If set to :obj:`False`, the names are the values
+            of the first row of a text file. (default: :obj:`True`)
     """
 
     labels: list[str]
     numbers: list[str] = field(default_factory=list)
+    has_header: bool = True
 
 
 # Given the names of all columns, and the metadata of a Parquet file or Arrow table.
 Choose = Callable[[Sequence[Any], Mapping[bytes, bytes]], Choice]
+
+
+# Returns file, line and text of rows, given their numbers in ascending order.
+Places = Callable[[Sequence[int]], list[tuple[str, int, str]]]
+
+
+def number_rows(rows: Sequence[int]) -> list[tuple[str, int, str]]:
+    r"""Returns the places of rows of a table in memory, counted from one."""
+    return [('', row + 1, '') for row in rows]
 
 
 @dataclass(frozen=True)
@@ -75,26 +87,40 @@ class Table:
             numbers are strings. (default: :obj:`False`)
         notes (list[str], optional): Guesses that the user should know of.
             (default: :obj:`[]`)
+        form (str, optional): The format of the source in words.
+            (default: :obj:`"table in memory"`)
+        places (Callable, optional): Returns file, line and text of rows, given their
+            numbers in ascending order, with one reading of the source.
+        bad_rows (list[BadRow], optional): Lines that are not rows, where they were
+            asked for. (default: :obj:`[]`)
     """
 
     columns: dict[str, Column]
     locate: Locate = row_number
     is_text: bool = False
     notes: list[str] = field(default_factory=list)
+    form: str = 'table in memory'
+    places: Places = number_rows
+    bad_rows: list[BadRow] = field(default_factory=list)
 
 
 # Reading #####################################################################
 
 
 def read_table(
-    source: Any, choose: Choose, *, sep: str | None = None, encoding: str | None = None
+    source: Any,
+    choose: Choose,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
+    keep_bad: bool = False,
 ) -> Table:
     r"""Reads columns of a table from memory or from files.
 
-    Text files have a header line. Their separator (comma, semicolon or tab) is the
-    one that makes :obj:`choose` find its columns. Their encoding is UTF-8, or UTF-16
-    with a byte order mark; any other text is read as Windows-1252, which includes
-    Latin-1, with a note.
+    Text files have a header line. Their separator (comma, semicolon, tab or bar) is
+    the one that makes :obj:`choose` find its columns. Their encoding is UTF-8, or
+    UTF-16 with a byte order mark; any other text is read as Windows-1252, which
+    includes Latin-1, with a note.
 
     Args:
         source (Any): A mapping from names to columns; a data frame of pandas, polars
@@ -107,6 +133,9 @@ def read_table(
             :class:`ValueError` if a column is missing.
         sep (str, optional): The separator of text files. (default: :obj:`None`)
         encoding (str, optional): The encoding of text files. (default: :obj:`None`)
+        keep_bad (bool, optional): If set to :obj:`True`, lines of a text file that
+            are not rows are returned in :obj:`bad_rows` instead of raising an error.
+            (default: :obj:`False`)
     """
     if isinstance(source, str | PathLike):
         paths = list_files(source)
@@ -118,7 +147,7 @@ def read_table(
         paths = [file for path in source for file in list_files(path)]
     else:
         return _read_memory(source, choose)
-    tables = [_read_file(path, choose, sep, encoding) for path in paths]
+    tables = [_read_file(path, choose, sep, encoding, keep_bad) for path in paths]
     return tables[0] if len(tables) == 1 else _join(paths, tables)
 
 
@@ -243,11 +272,20 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
         number = bisect_right(start, row) - 1
         return tables[number].locate(row - start[number])
 
+    def places(rows: Sequence[int]) -> list[tuple[str, int, str]]:
+        found = []
+        for table, low, high in zip(tables, start, start[1:], strict=False):
+            found += table.places([row - low for row in rows if low <= row < high])
+        return found
+
     return Table(
         dict(zip(names, joined.columns, strict=True)),
         locate,
         all(table.is_text for table in tables),
         [note for table in tables for note in table.notes],
+        f'{len(tables)} files of {" and ".join(dict.fromkeys(t.form for t in tables))}',
+        places,
+        [bad for table in tables for bad in table.bad_rows],
     )
 
 
@@ -255,21 +293,21 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
 
 
 def _read_file(
-    path: Path, choose: Choose, sep: str | None, encoding: str | None
+    path: Path, choose: Choose, sep: str | None, encoding: str | None, keep_bad: bool
 ) -> Table:
     suffix = get_suffix(path)
     if suffix == '.parquet':
         return _read_parquet(path, choose)
     notes: list[str] = []
-    text = _read_text(path, encoding, notes)
+    text, encoding = _read_text(path, encoding, notes)
     if suffix.startswith(LINES):
-        return _read_lines(path, text, choose, notes)
+        return _read_lines(path, text, choose, notes, keep_bad)
     if b'\0' in text:
         raise ValueError(
             f"'table' must not hold NUL characters (got one in line "
             f'{_line_at(text, text.index(0))} of {str(path)!r})'
         )
-    return _read_csv(path, text, choose, sep, notes)
+    return _read_csv(path, text, choose, sep, encoding, notes, keep_bad)
 
 
 def _read_parquet(path: Path, choose: Choose) -> Table:
@@ -286,11 +324,13 @@ def _read_parquet(path: Path, choose: Choose) -> Table:
     return Table(
         dict(zip(table.column_names, table.columns, strict=True)),
         lambda row: f'row {row + 1} of {str(path)!r}',
+        form='Parquet',
+        places=lambda rows: [(str(path), row + 1, '') for row in rows],
     )
 
 
-def _read_text(path: Path, encoding: str | None, notes: list[str]) -> bytes:
-    # The text in UTF-8, whatever its encoding.
+def _read_text(path: Path, encoding: str | None, notes: list[str]) -> tuple[bytes, str]:
+    # The text in UTF-8, whatever its encoding, and the name of the latter.
     text = path.read_bytes()
     if path.name.lower().endswith('.gz'):
         try:
@@ -310,9 +350,9 @@ def _read_text(path: Path, encoding: str | None, notes: list[str]) -> bytes:
                 f"which includes Latin-1; choose another by 'encoding'"
             )
     if encoding.lower() in ('utf-8', 'utf8') and _is_utf8(text):
-        return text
+        return text, encoding
     try:
-        return text.decode(encoding).encode()
+        return text.decode(encoding).encode(), encoding
     except LookupError:
         raise ValueError(
             f"'encoding' must be one that Python knows, such as 'utf-8', 'utf-16' or "
@@ -352,17 +392,29 @@ def _line_at(text: bytes, place: int) -> int:
 
 
 def _read_csv(
-    path: Path, text: bytes, choose: Choose, sep: str | None, notes: list[str]
+    path: Path,
+    text: bytes,
+    choose: Choose,
+    sep: str | None,
+    encoding: str,
+    notes: list[str],
+    keep_bad: bool,
 ) -> Table:
     separator, names, choice = _find_separator(path, text, choose, sep)
+    scan = _Scan(path, text, separator, len(names), choice.has_header, keep_bad)
     columns: dict[str, Column] | None = None
     if _is_plainly_quoted(text, separator):
         types = _csv_types(choice)
         try:
             table = pyarrow.csv.read_csv(
                 pa.BufferReader(text),
+                read_options=pyarrow.csv.ReadOptions(
+                    column_names=None if choice.has_header else names
+                ),
                 parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=separator, newlines_in_values=b'"' in text
+                    delimiter=separator,
+                    newlines_in_values=b'"' in text,
+                    invalid_row_handler=scan.skip if keep_bad else None,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     check_utf8=False,
@@ -376,9 +428,83 @@ def _read_csv(
             # Read again below, on one thread, to name the line.
             pass
     if columns is None:
-        columns = _read_slowly(path, text, separator, names, choice)
-    locate = partial(_line_of, path, text, separator)
-    return Table(columns, locate, True, notes=notes)
+        columns = _read_slowly(path, scan, names, choice)
+    word = {',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars'}
+    shown = {'cp1252': 'Windows-1252', 'utf-8-sig': 'UTF-8'}.get(
+        encoding, encoding.upper()
+    )
+    return Table(
+        columns,
+        scan.locate,
+        True,
+        notes,
+        f'text with {word.get(separator, shorten(separator))} in {shown}'
+        f'{"" if choice.has_header else ", without a header"}',
+        scan.places,
+        scan.bad_rows() if scan.num_skipped else [],
+    )
+
+
+@dataclass
+class _Scan:
+    # Finds lines by reading a text again, since fields may hold line breaks.
+    path: Path
+    text: bytes
+    separator: str
+    num_fields: int
+    has_header: bool
+    keep_bad: bool
+    num_skipped: int = 0
+
+    def skip(self, _: Any) -> str:
+        self.num_skipped += 1
+        return 'skip'
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        records = _records(self.text, self.separator)
+        for i, (line, record) in enumerate(records):
+            is_row = len(record) == self.num_fields or not self.keep_bad
+            if is_row and (i > 0 or not self.has_header):
+                yield line, record
+
+    def bad_rows(self) -> list[BadRow]:
+        return [
+            BadRow(str(self.path), line, self.reason(record), self.show(record))
+            for line, record in _records(self.text, self.separator)
+            if len(record) != self.num_fields
+        ]
+
+    def reason(self, record: list[str]) -> str:
+        return (
+            f'{len(record)} field{"" if len(record) == 1 else "s"} where the '
+            f'{"header" if self.has_header else "first row"} has {self.num_fields}'
+        )
+
+    def show(self, record: list[str]) -> str:
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.separator).writerow(record)
+        return line.getvalue().rstrip('\r\n')
+
+    def places(self, rows: Sequence[int]) -> list[tuple[str, int, str]]:
+        found: list[tuple[str, int, str]] = []
+        wanted = iter(rows)
+        row = next(wanted, None)
+        for i, (line, record) in enumerate(self.rows()):
+            if row is None:
+                break
+            if i == row:
+                found.append((str(self.path), line, self.show(record)))
+                row = next(wanted, None)
+        return found
+
+    def locate(self, row: int) -> str:
+        try:
+            found = self.places([row])
+        except csv.Error:
+            found = []
+        if found:
+            return f'line {found[0][1]} of {str(self.path)!r}'
+        return f'row {row + 1} of {str(self.path)!r}'
 
 
 def _csv_types(choice: Choice) -> dict[str, pa.DataType]:
@@ -413,7 +539,7 @@ def _find_separator(
             f'(got {shorten(sep)})'
         )
     own = SEPARATORS[get_suffix(path).removesuffix('.gz')]
-    candidates = dict.fromkeys((own, *',;\t') if sep is None else sep)
+    candidates = dict.fromkeys((own, *',;\t|') if sep is None else sep)
     headers = {separator: _read_header(text, separator) for separator in candidates}
     if not any(headers.values()):
         got = 'a damaged one' if text.strip() else 'none'
@@ -454,47 +580,53 @@ def _is_plainly_quoted(text: bytes, separator: str) -> bool:
 
 
 def _read_slowly(
-    path: Path, text: bytes, separator: str, names: list[str], choice: Choice
+    path: Path, scan: _Scan, names: list[str], choice: Choice
 ) -> dict[str, Column]:
     rows: list[list[str]] = []
+    scan.num_skipped = 0
     try:
-        for line, record in _records(text, separator):
-            if len(record) != len(names):
+        for line, record in _records(scan.text, scan.separator):
+            if len(record) == len(names):
+                rows.append(record)
+            elif scan.keep_bad:
+                scan.num_skipped += 1
+            else:
                 raise ValueError(
                     f"'table' must have {len(names)} fields in every line, as in its "
                     f'header (got {len(record)} in line {line} of {str(path)!r})'
                 )
-            rows.append(record)
     except csv.Error as error:
         raise ValueError(
             f"'table' must be well-formed text (got {one_line(error)} of {str(path)!r})"
         ) from error
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    first = 1 if choice.has_header else 0
     return {
-        name: pa.chunked_array([pa.array(columns[name][1:], kind)])
+        name: pa.chunked_array([pa.array(columns[name][first:], kind)])
         for name, kind in _csv_types(choice).items()
     }
-
-
-def _line_of(path: Path, text: bytes, separator: str, row: int) -> str:
-    # Fields may hold line breaks, so that only another reading can tell.
-    try:
-        for i, (line, _) in enumerate(_records(text, separator)):
-            if i == row + 1:
-                return f'line {line} of {str(path)!r}'
-    except csv.Error:
-        pass
-    return f'row {row + 1} of {str(path)!r}'
 
 
 # JSON lines
 
 
-def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Table:
-    lines = [i for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+def _read_lines(
+    path: Path, text: bytes, choose: Choose, notes: list[str], keep_bad: bool
+) -> Table:
+    content = text.splitlines()
+    bad_rows: list[BadRow] = []
+    if keep_bad:
+        content = _drop_bad_lines(path, content, bad_rows)
+        text = b'\n'.join(content)
+    lines = [i for i, line in enumerate(content, 1) if line.strip()]
 
     def locate(row: int) -> str:
         return f'line {lines[row]} of {str(path)!r}'
+
+    def places(rows: Sequence[int]) -> list[tuple[str, int, str]]:
+        return [
+            (str(path), lines[i], content[lines[i] - 1].decode().strip()) for i in rows
+        ]
 
     try:
         table = _parse_json(text)
@@ -512,7 +644,33 @@ def _read_lines(path: Path, text: bytes, choose: Choose, notes: list[str]) -> Ta
         ) from error
     choice = _check_choice(table.column_names, choose)
     columns = {name: table[name] for name in (*choice.labels, *choice.numbers)}
-    return Table(columns, locate, notes=notes)
+    return Table(
+        columns,
+        locate,
+        notes=notes,
+        form='JSON lines',
+        places=places,
+        bad_rows=bad_rows,
+    )
+
+
+def _drop_bad_lines(
+    path: Path, content: list[bytes], bad_rows: list[BadRow]
+) -> list[bytes]:
+    # Empties the lines that are not JSON objects, so that all others keep their place.
+    kept = []
+    for number, line in enumerate(content, 1):
+        reason = ''
+        try:
+            if line.strip() and not isinstance(json.loads(line), dict):
+                reason = 'not a JSON object'
+        except ValueError as error:
+            reason = f'not a JSON object: {one_line(error)}'
+        if reason:
+            shown = line.decode(errors='replace').strip()
+            bad_rows.append(BadRow(str(path), number, reason, shown))
+        kept.append(b'' if reason else line)
+    return kept
 
 
 def _parse_json(text: bytes, schema: pa.Schema | None = None) -> pa.Table:
@@ -553,6 +711,17 @@ def _write_text(table: pa.Table, suffix: str, file: Any) -> None:
         for record in table.to_pylist():
             file.write(json.dumps(record, ensure_ascii=False).encode() + b'\n')
         return
+    write_csv(table, file, SEPARATORS[suffix.removesuffix('.gz')])
+
+
+def write_csv(table: pa.Table, file: Any, separator: str = ',') -> None:
+    r"""Writes a table as text in UTF-8.
+
+    Args:
+        table (pyarrow.Table): The table.
+        file (typing.BinaryIO): The open file.
+        separator (str, optional): The separator of fields. (default: :obj:`","`)
+    """
     for name, column in zip(table.column_names, table.columns, strict=True):
         odd = [name] if '\0' in name else []
         if pa.types.is_string(column.type):
@@ -562,7 +731,6 @@ def _write_text(table: pa.Table, suffix: str, file: Any) -> None:
                 f'{shorten(name)} must not hold NUL characters in a text file '
                 f"(got {shorten(odd[0])}; Parquet and 'to_hif' keep them)"
             )
-    separator = SEPARATORS[suffix.removesuffix('.gz')]
     header = io.StringIO()
     # Python quotes only the line breaks that end its lines.
     csv.writer(header, delimiter=separator).writerow(table.column_names)
