@@ -370,7 +370,7 @@ def test_read_incidence_refuses_ambiguous_names() -> None:
         (b'\n\n', ['header', 'has none']),
         (b'"a\n', ['header', 'damaged']),
         (b'1,2\n1,3\n', ["'group'", "'1', '2'"]),
-        (b'group|member\n1|2\n', ["'group'", "'group|member'"]),
+        (b'group:member\n1:2\n', ["'group'", "'group:member'"]),
         (b'group,member,group\n', ["'group'", 'distinct']),
         (b'group,member\n1,2\n\n1\n', ['2 fields', 'got 1 in line 4']),
         (b'group,member\n1,2\n1,2,3\n', ['2 fields', 'got 3 in line 3']),

@@ -36,6 +36,8 @@ from tgx_anchor.utils.messages import listed, shorten
 NOBODY = ('', 'NA', 'N/A', 'n/a', '<NA>', 'NULL', 'null', 'NaN', 'nan', 'None', '\\N')
 WORDS = {**FLAGS, 'x': True, 'on': True, 'off': False, '-': False, '\\n': False}
 SEPARATORS = (';', '|', ',', '\t')
+# In place of a separator where a cell is one name.
+NOT_SEPARATED = ''
 
 _ADDRESS = re.compile(r'[^\s<>,;:"\'()\[\]]+@[^\s<>,;:"\'()\[\]]+')
 
@@ -185,6 +187,8 @@ def read_texts(source: Any, names: Sequence[str], optional: Sequence[str]) -> pa
 def _read_known(
     source: Any, columns: GroupColumns, separator: str | None, addresses: bool
 ) -> 'tuple[_Reader, _Lists]':
+    if separator is None:
+        separator = NOT_SEPARATED
     own = _KnownColumns(columns)
     table = read_table(source, own.choose, keep_bad=True)
     reader = _Reader(table, own.columns, separator, addresses)
@@ -350,6 +354,10 @@ def _split(value: pa.Array, separator: str | None, addresses: bool) -> pa.Array:
         return pa.array(
             [None if v is None else part.findall(v) for v in value.to_pylist()],
             pa.list_(pa.string()),
+        )
+    if separator == NOT_SEPARATED:
+        return pa.ListArray.from_arrays(
+            pa.array(np.arange(len(value) + 1), pa.int32()), value
         )
     if separator is None:
         quoted = value.drop_null()
@@ -553,6 +561,9 @@ class _Reader:
         self.members = NO_LISTS
         for name in self.columns.members:
             self.members = _join_lists(self.members, self._lists(name))
+        if self.separator is None:
+            # Anchors are separated as members are.
+            self.separator = self._find_separator(self.columns.members[0])
         self.flag = np.zeros(len(self.members.row), dtype=np.bool_)
         self.anchors = NO_LISTS
         if self.columns.anchor is not None:
@@ -564,6 +575,12 @@ class _Reader:
         column = self.table.columns[name]
         found = _read_lists(column, self.table.is_text, self.separator, self.addresses)
         return _Lists(found.row, self._people(found.names))
+
+    def _find_separator(self, name: str) -> str:
+        column = self.table.columns[name]
+        if not isinstance(column, list) and pa.types.is_list(column.type):
+            return NOT_SEPARATED
+        return find_separator(self._column(name).value)
 
     def _read_time(self) -> None:
         self.time: FloatArray | None = None
