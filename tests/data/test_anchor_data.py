@@ -18,7 +18,13 @@ from torch_geometric.loader import DataLoader
 
 from tests.data.examples import SHAPES, all_shapes, build, contents, decorate
 from tests.devices import second_device
-from tests.strategies import SETTINGS, hypergraphs, to_data, to_groups
+from tests.strategies import (
+    SETTINGS,
+    hypergraphs,
+    one_line_error,
+    to_data,
+    to_groups,
+)
 from tgx_anchor.data import AnchorData
 
 
@@ -1198,3 +1204,46 @@ def test_second_device(strings: bool) -> None:
     assert list(map(str, map(contents, found))) == list(
         map(str, map(contents, expected))
     )
+
+
+# Sources #########################################################################
+
+
+def test_source() -> None:
+    data = valid()
+    assert data.source is None
+    data.source = 'mail'
+    assert data.validate()
+    for other in (
+        data.clone(),
+        copy.copy(data),
+        data.hyperedge_subgraph(torch.zeros(data.num_hyperedges, dtype=torch.bool)),
+        data.sort(),
+    ):
+        assert other.source == 'mail'
+    data.source = None
+    assert data.source is None
+    assert 'source' not in data
+
+
+def test_source_of_a_batch() -> None:
+    def batch(*parts: Any) -> Any:
+        return Batch.from_data_list(list(parts))
+
+    one, two = valid(), valid()
+    one.source = 'mail'
+    assert batch(one, two).source is None
+    assert batch(one, two)[0].source == 'mail'
+    assert batch(one, two)[1].source is None
+    two.source = 'mail'
+    assert batch(one, two).source == 'mail'
+    assert batch(batch(one, two), batch(two, one)).source == 'mail'
+    two.source = 'calls'
+    assert batch(one, two).source is None
+
+
+def test_bad_source() -> None:
+    data: Any = valid()
+    data.source = 7
+    with one_line_error("'source'", '7'):
+        data.validate()

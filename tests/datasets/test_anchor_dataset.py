@@ -1259,3 +1259,17 @@ def test_annotated_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert groups_of(data_of(dataset)) == ANSWERED
     assert dataset.raw_file_names == ['incidence.csv', 'roles.csv', 'edges.csv']
     assert web.calls == []
+
+
+def test_source(small: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / small / 'raw')
+    data: Any = AnchorDataset(small, root=tmp_path)[0]
+    assert data.source == small
+    part = data.hyperedge_subgraph(data.hyperedge_size > 1, relabel_nodes=True)
+    assert part.source == small
+    # A file of an older version does not name it.
+    dataset = AnchorDataset(small, root=tmp_path)
+    data.source = None
+    dataset.save([data], dataset.processed_paths[0])
+    again: Any = AnchorDataset(small, root=tmp_path)[0]
+    assert again.source == small

@@ -326,3 +326,16 @@ def test_roles_are_named() -> None:
     data: Any = dataset[0]
     assert data.role_names == list(dataset.roles) == ['anchor', 'member']
     assert data.validate()
+
+
+def test_people_are_known_by_their_numbers() -> None:
+    data: Any = PlantedAnchorDataset(20, 10, seed=3)[0]
+    assert data.source == 'planted 20 10 3 0.2 0.25 2.5 seed 3'
+    part = data.hyperedge_subgraph(torch.arange(10) >= 5, relabel_nodes=True)
+    assert part.source == data.source
+    assert part.hyperedge_id.tolist() == list(range(5, 10))
+    row = data.hyperedge_index[1] >= 5
+    found = part.node_id[part.hyperedge_index[0]]
+    assert torch.equal(found, data.hyperedge_index[0][row])
+    other: Any = PlantedAnchorDataset(20, 10, seed=4)[0]
+    assert other.source != data.source

@@ -102,6 +102,31 @@ def test_by_hand(device: torch.device) -> None:
     assert out.tolist() == pytest.approx([1 / 2, 5 / 3, 2 / 3, 2 / 3, 0])
 
 
+def test_weighted_degree() -> None:
+    # Node 0 anchors two known groups and would anchor one more, node 1 is in three
+    # known groups, node 2 in a single unknown one, node 3 in none.
+    data = to_data([[0, 1], [0, 1], [1], [0, 2]], 4, [[0], [0], [1], []])
+    mask = torch.tensor([True, True, True, False])
+    strength = torch.tensor([3.0, 2.0, 1.0, 9.0], dtype=torch.double)
+
+    def share(weight: float | Tensor) -> Tensor:
+        return aggregate_strength(
+            strength,
+            data.hyperedge_index,
+            4,
+            data['y'],
+            mask,
+            weight,
+            weighted_degree=True,
+        )
+
+    assert share(3.0).tolist() == pytest.approx([7 / 7, 3 / 9, 0, 0])
+    # Without weight, known groups do not count at all.
+    assert share(0.0).tolist() == [1, 0, 0, 0]
+    both = share(torch.tensor([3.0, 0.0]))
+    assert torch.equal(both, torch.stack([share(3.0), share(0.0)], dim=1))
+
+
 def test_columns_and_weights() -> None:
     groups = [[0, 1, 2], [0, 1], [2, 3], [1, 2, 3], [0, 3]]
     data = to_data(groups, 4, [[1], [0], [], [], []])

@@ -100,6 +100,45 @@ def test_score() -> None:
     assert model.score(data, mask) == pytest.approx(2 / 3)
 
 
+class Peeking(Fixed):
+    """Finds the anchors that it is shown."""
+
+    def predict_proba(
+        self,
+        data: AnchorData,
+        same_people: bool | None = None,  # noqa: ARG002
+    ) -> Tensor:
+        y: Tensor = data['y']
+        return y.double()
+
+
+def test_score_shows_no_answers() -> None:
+    data = to_data([[0, 1], [1, 2], [0, 2]], 3, [[0], [2], [0]])
+    data.train_mask = torch.tensor([True, True, False])
+    model = Peeking(torch.zeros(6))
+    assert model.score(data) == 0.5
+    assert model.score(data, data.train_mask) == 0.5
+    assert data['y'].sum() == 3
+    with one_line_error("'mask'"):
+        model.score(data, torch.tensor([True]))
+
+
+def test_same_people_need_not_be_taken() -> None:
+    # A model of the user that needs no ids.
+    class Simple(AnchorModel):
+        def _fit(self, data: AnchorData, run: FitRun) -> None:
+            pass
+
+        def predict_proba(self, data: AnchorData) -> Tensor:  # type: ignore[override]
+            return torch.ones(data.num_incidences)
+
+    data = to_data([[0, 1], [1]], 2, [[0], [1]])
+    model = Simple()
+    assert model.predict(data)[1] == 1
+    assert model.predictions(data)['source'].to_pylist() == ['known'] * 2
+    assert model.score(data) == 0.5
+
+
 def test_score_without_labels() -> None:
     # Nobody passed a mask, so that none is to blame.
     model = Fixed(torch.tensor([0.6, 0.4]))

@@ -28,6 +28,8 @@ def _planted(seed: int) -> AnchorData:
     # What tells anchors apart must be somewhere, since nobody walks here.
     noise = torch.randn(80, 5, generator=generator)
     data.x = torch.cat([data.node_strength.float().unsqueeze(1), noise], dim=1)
+    # Tests change the roles.
+    del data.role_names
     out: AnchorData = RandomHyperedgeSplit(0.4, 0.2)(data)
     return out
 
@@ -622,6 +624,48 @@ def test_other_hypergraph_has_its_own_features() -> None:
     before = model.predict_proba(data)
     data.x = data['x'].flip(0)
     assert torch.equal(before, model.predict_proba(data))
+
+
+def test_known_people_keep_their_rows() -> None:
+    data = planted()
+    is_old = torch.arange(400) < 300
+    old, new = (
+        data.hyperedge_subgraph(mask, relabel_nodes=True) for mask in (is_old, ~is_old)
+    )
+    model = quick(num_epochs=10).fit(old)
+    assert model.table is not None
+    place = {int(id_): row for row, id_ in enumerate(old.node_id)}
+    x = torch.stack(
+        [
+            model.table[place[int(id_)]] if int(id_) in place else own
+            for id_, own in zip(new.node_id, new['x'], strict=True)
+        ]
+    ).detach()
+    assert any(int(id_) not in place for id_ in new.node_id)
+    moved = new.clone()
+    moved.x = x
+    expected = model.predict_proba(moved, same_people=False)
+    assert torch.equal(model.predict_proba(new), expected)
+    assert not torch.equal(model.predict_proba(new, same_people=False), expected)
+    # People of another source have nothing but their features.
+    strangers = new.clone()
+    strangers.source = 'elsewhere'
+    assert torch.equal(
+        model.predict_proba(strangers), model.predict_proba(new, same_people=False)
+    )
+    # Where all are known, features are not needed.
+    known = torch.tensor([int(id_) in place for id_ in new.node_id])
+    node, hyperedge = new.hyperedge_index
+    whole = torch.ones(100, dtype=torch.bool)
+    whole[hyperedge[~known[node]]] = False
+    part = new.hyperedge_subgraph(whole, relabel_nodes=True)
+    assert part.num_hyperedges > 5
+    proba = model.predict_proba(part)
+    part.x = None
+    assert torch.equal(model.predict_proba(part), proba)
+    new.x = new['x'][:, :5]
+    with one_line_error("'x'", '6 columns', '5'):
+        model.predict(new)
 
 
 # Files ###########################################################################

@@ -480,6 +480,13 @@ def test_second_device(name: str) -> None:
         model.predict(data, k=2)
         if model.scorer is not None:
             assert model.predict_proba(planted(1).to(device)).device == device
+        if model.strengths is not None:
+            # Groups of known people.
+            part = data.hyperedge_subgraph(data.hyperedge_size > 1)
+            assert model.predict_proba(part).device == device
+            assert model.predictions(part).num_rows == part.num_hyperedges
+            model.update(part)
+            assert {value.device for value in model.state_dict().values()} == {device}
         model.reset_parameters()
     torch.testing.assert_close(proba.cpu(), expected, rtol=1e-4, atol=1e-5)
 
@@ -664,7 +671,7 @@ def test_inductive(name: str) -> None:
 
 def halves(num_groups: int = 300) -> tuple[AnchorData, AnchorData]:
     """Two tables of groups among the same people, which know nothing of each other."""
-    data = PlantedAnchorDataset(100, 2 * num_groups, correlation=0.4)[0]
+    data: Any = PlantedAnchorDataset(100, 2 * num_groups, correlation=0.4)[0]
     is_old = torch.arange(2 * num_groups) < num_groups
     old, new = (
         AddTopologicalFeatures()(data.hyperedge_subgraph(mask, relabel_nodes=True))
@@ -755,13 +762,12 @@ def test_carried_strengths_by_hand() -> None:
     assert float(proba[1]) == pytest.approx(a / (a + b))
     # New known anchors are evidence, and not answers.
     assert model.predict(new).tolist() == [1, 2, 1]
-    # With the aggregation, too: a anchors 2 known groups and is the strongest in 1
-    # of 4; b anchors 1 and is in 4.
+    # With the aggregation, too: a anchors two known groups with the weight 3, and is
+    # the strongest in two others; b anchors one of three known groups, and has lost
+    # another one.
     model = quick(stages='second', w=3.0).fit(old)
-    share = quick(stages='second', w=3.0).fit(whole).share
-    assert share[:2].tolist() == pytest.approx([(3 * 2 + 1 + 1) / 4, 3 / 4])
-    proba = model.predict_proba(new)
-    assert float(proba[1]) == pytest.approx(float(share[0] / (share[0] + share[1])))
+    a, b = (3 * 2 + 2) / (3 * 2 + 2), 3 * 1 / (3 * 3 + 1)
+    assert float(model.predict_proba(new)[1]) == pytest.approx(a / (a + b))
 
 
 def test_newcomers_follow_the_scores() -> None:

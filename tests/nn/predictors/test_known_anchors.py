@@ -9,8 +9,11 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.known_anchors import (
     anchors_per_hyperedge,
     check_data,
+    evidence_mask,
+    given_mask,
     labelled_mask,
     training_mask,
+    without_anchors,
 )
 
 
@@ -105,3 +108,36 @@ def test_check_data() -> None:
     data.hyperedge_index = data.hyperedge_index.flip(1)
     with one_line_error("'hyperedge_index"):
         check_data(data)
+
+
+def test_given_and_evidence() -> None:
+    # Known, unknown, a known singleton, all members known.
+    data = to_data([[0, 1], [1, 2], [2], [0, 1]], 3, [[0], [], [2], [0, 1]])
+    assert given_mask(data).tolist() == [True, False, True, True]
+    assert evidence_mask(data).tolist() == [True, False, False, False]
+    data.train_mask = torch.tensor([False, False, True, False])
+    assert given_mask(data).tolist() == data.train_mask.tolist()
+    assert evidence_mask(data).tolist() == data.train_mask.tolist()
+    data.train_mask[1] = True
+    with one_line_error("'train_mask'", 'hyperedge 1'):
+        evidence_mask(data)
+    data.y = None
+    assert not evidence_mask(data).any()
+    assert not given_mask(data).any()
+
+
+def test_without_anchors() -> None:
+    data = to_data([[0, 1], [1, 2], [2]], 3, [[0], [1], [2]])
+    data.train_mask = torch.tensor([True, True, False])
+    mask = torch.tensor([False, True, True])
+    out = without_anchors(data, mask)
+    assert out['y'].tolist() == [True, False, False, False, False]
+    assert out.train_mask.tolist() == [True, False, False]
+    assert data.known_mask.all()
+    assert data.train_mask.tolist() == [True, True, False]
+    # Of several splits.
+    data.train_mask = torch.ones(3, 2, dtype=torch.bool)
+    assert (
+        without_anchors(data, mask).train_mask.tolist()
+        == [[True] * 2] + [[False] * 2] * 2
+    )

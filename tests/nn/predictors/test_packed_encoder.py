@@ -59,3 +59,10 @@ def test_predictors_do_not_import_the_encoders() -> None:
         '        assert module.rpartition(".")[2] not in ours, (path.name, module)\n'
     )
     subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_more_layers_than_tensors() -> None:
+    packed = pack_encoder(HGNN(4, 8, 3))
+    assert repr(unpack_encoder(packed, 3)) == repr(unpack_encoder(packed))
+    with one_line_error("'num_layers'", '3'):
+        unpack_encoder(packed, 2)

@@ -62,7 +62,7 @@ def test_without_ids() -> None:
 
 
 def test_batches_name_nobody() -> None:
-    batch: Any = Batch.from_data_list([table(['a', 'b', 'c'])] * 2)  # type: ignore[arg-type]
+    batch: Any = Batch.from_data_list([table(['a', 'b', 'c'])] * 2)
     assert not has_ids(batch)
     assert node_texts(batch).to_pylist() == [str(i) for i in range(6)]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import SETTINGS
 from tgx_anchor.nn.predictors.texts import Texts, to_texts
 
-words = st.lists(st.text(st.characters(exclude_categories=('Cs',))), max_size=6)
+words = st.lists(st.text(st.characters(codec='utf-8')), max_size=6)
 
 
 @SETTINGS

@@ -137,3 +137,20 @@ def test_same_roles_other_anchors(tmp_path: Any) -> None:
     assert 'val_accuracy' in trained.history[-1]
     assert 'val_accuracy' not in other.history[-1]
     assert 'val_role_accuracy' in other.history[-1]
+
+
+def test_roles_choose_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in the paper: the second validation has the best roles, the first one the best
+    # anchors.
+    found = iter([(0.9, 0.3), (0.1, 0.6), (0.8, 0.5)])
+
+    def accuracy(*_: Any) -> dict[str, float]:
+        anchors, roles = next(found)
+        return {'val_accuracy': anchors, 'val_role_accuracy': roles}
+
+    monkeypatch.setattr(PredictorTraining, '_accuracy', accuracy)
+    model = quick(num_epochs=6).fit(planted())
+    assert [record.get('val_accuracy') for record in model.history] == [
+        *(None, 0.9, None, 0.1, None, 0.8)
+    ]
+    assert same_state(model, quick(num_epochs=4).fit(planted_without_val()))

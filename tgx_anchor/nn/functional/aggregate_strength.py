@@ -14,6 +14,7 @@ def aggregate_strength(
     weight: float | Tensor,
     num_anchors: int = 1,
     generator: torch.Generator | None = None,
+    weighted_degree: bool = False,
 ) -> Tensor:
     r"""The global strength aggregation from the `"Identifying Group Anchors in
     Real-World Group Interactions Under Label Scarcity"
@@ -38,6 +39,11 @@ def aggregate_strength(
             (default: :obj:`1`)
         generator (torch.Generator, optional): Draws among members of equal strength.
             (default: :obj:`None`)
+        weighted_degree (bool, optional): If set to :obj:`True`, a hyperedge in
+            :math:`E'` also counts :math:`w` times in :math:`d_v`, so that
+            :math:`\hat{p}_v` is a weighted mean in :math:`[0, 1]`. Then nodes in many
+            known hyperedges and nodes in none can be compared.
+            (default: :obj:`False`)
 
     Shapes:
         - **strength:** :math:`(N)` or :math:`(N, K)`
@@ -72,12 +78,17 @@ def aggregate_strength(
         # The next round chooses among the other members.
         value = torch.where(chosen, -torch.inf, value)
     anchored = scatter((y & is_known).to(table.dtype), node, 0, num_nodes, 'sum')
-    degree = torch.bincount(node, minlength=num_nodes).clamp(min=1).unsqueeze(1)
+    degree = torch.bincount(node, minlength=num_nodes)
 
     factor = torch.as_tensor(weight, dtype=table.dtype, device=node.device)
     if factor.dim() == 0:
-        out = (factor * anchored.unsqueeze(1) + guesses).div_(degree)
+        out = factor * anchored.unsqueeze(1) + guesses
     else:
         out = factor * anchored.view(-1, 1, 1) + guesses.unsqueeze(2)
-        out.div_(degree.unsqueeze(2))
+    total = degree.view(-1, *[1] * (out.dim() - 1)).to(out.dtype)
+    if weighted_degree:
+        known = torch.bincount(node[is_known], minlength=num_nodes).view_as(total)
+        total = factor * known + (total - known)
+    # What has no weight has no share either.
+    out.div_(torch.where(total > 0, total, 1.0))
     return out.squeeze(1) if strength.dim() == 1 else out

@@ -246,17 +246,13 @@ class AnchorModel(torch.nn.Module, ABC):
         r"""Returns the anchors of all hyperedges as a table of Arrow, with one row per
         hyperedge in the order of the data.
 
-        ==========================  ====================================================
-        column                      content
-        ==========================  ====================================================
-        :obj:`group`                :obj:`hyperedge_id`, or the number of the hyperedge
-        :obj:`anchor`               :obj:`node_id` of the anchor, or its number
-        :obj:`probability`          the probability of the anchor
-        :obj:`runner_up`            the second most likely member
-        :obj:`runner_up_probability`  its probability
-        :obj:`margin`               the difference of the two probabilities
-        :obj:`source`               :obj:`"known"` or :obj:`"predicted"`
-        ==========================  ====================================================
+        * :obj:`group`: the :obj:`hyperedge_id`, or the number of the hyperedge
+        * :obj:`anchor`: the :obj:`node_id` of the anchor, or the number of the node
+        * :obj:`probability`: the probability of the anchor
+        * :obj:`runner_up`: the second most likely member
+        * :obj:`runner_up_probability`: its probability
+        * :obj:`margin`: the difference of the two probabilities
+        * :obj:`source`: :obj:`"known"` or :obj:`"predicted"`
 
         What does not exist is null: there is no anchor of an empty hyperedge, and no
         runner-up of a single member, whose probability and margin are one. Known
@@ -346,7 +342,8 @@ class AnchorModel(torch.nn.Module, ABC):
 
     def save(self, path: str | Path) -> None:
         r"""Saves the model to a file for :meth:`load`. The file has a version and a
-        checksum, and holds no code.
+        checksum, and holds no code. Models that recognise people hold the ids of the
+        people and groups that they were fitted on.
 
         Args:
             path (str): The file. An older one is replaced once the new one is complete.

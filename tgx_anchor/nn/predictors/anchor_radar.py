@@ -80,9 +80,12 @@ class AnchorRadar(AnchorModel):
     from the remembered and the new groups together: people who are known keep what is
     known of them, newcomers get their strength from the scores, and anchors that are
     known in the new hypergraph (:obj:`train_mask`, or without one :obj:`y`) are
-    evidence. All this takes seconds, and leaves the model as it is; :meth:`update` adds
-    the new groups for good. On the hypergraph that the model was fitted on, it predicts
-    with the strengths of :meth:`fit`, whatever anchors have become known since.
+    evidence. In the share :math:`\hat{p}_v`, the hyperedges with known anchors then
+    count :math:`w` times in :math:`d_v` as well, so that people of whom all anchors are
+    known compare with newcomers. All this takes seconds, and leaves the model as it is;
+    :meth:`update` adds the new groups for good. On the hypergraph that the model was
+    fitted on, it predicts with the strengths of :meth:`fit`, whatever anchors have
+    become known since.
 
     **Other people.** In a hypergraph of another source, or without ids, the model
     predicts inductively, as in the paper: stage 1 scores the incidences, and stage 2
@@ -346,6 +349,7 @@ class AnchorRadar(AnchorModel):
         y: Tensor,
         mask: Tensor,
         num_anchors: int,
+        weighted_degree: bool = False,
     ) -> Tensor:
         if self.w is None:
             return torch.empty(0, dtype=torch.double, device=mask.device)
@@ -358,6 +362,7 @@ class AnchorRadar(AnchorModel):
             self.w,
             num_anchors,
             torch.Generator().manual_seed(self.seed),
+            weighted_degree,
         )
 
     # Predicting ##############################################################
@@ -451,8 +456,16 @@ class AnchorRadar(AnchorModel):
         # Newcomers have nothing but the scores to learn from.
         alpha = 0.0 if self.scorer is None else max(self.alpha, _MIN_ALPHA)
         strengths = self._learn(memory.reference, groups, y, mask, alpha)
-        strength = strengths.strength.detach()
-        return strengths, self._share(strength, groups, y, mask, int(self.num_anchors))
+        # Of some people all anchors are known, of newcomers none.
+        share = self._share(
+            strengths.strength.detach(),
+            groups,
+            y,
+            mask,
+            int(self.num_anchors),
+            weighted_degree=True,
+        )
+        return strengths, share
 
     def _learn(
         self,

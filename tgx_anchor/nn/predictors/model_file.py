@@ -97,8 +97,11 @@ def write_model(path: str | Path, content: ModelContent) -> None:
 
 def _plain(key: str, value: Any) -> Tensor:
     name = str(getattr(value, 'dtype', type(value))).removeprefix('torch.')
-    is_plain = isinstance(value, Tensor) and value.layout == torch.strided
-    if not is_plain or name not in _DTYPES:
+    if (
+        not isinstance(value, Tensor)
+        or value.layout != torch.strided
+        or name not in _DTYPES
+    ):
         raise ValueError(f'{key!r} cannot be saved (got {shorten(value)})')
     return value.detach().cpu().contiguous()
 
