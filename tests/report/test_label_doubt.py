@@ -28,6 +28,9 @@ def test_clearest_first(data: AnchorData) -> None:
 def test_several_anchors_and_ties(model: FixedModel, data: AnchorData) -> None:
     data['y'][1] = True
     assert LabelDoubt.find(data, model.proba, data['train_mask']) == ()
+    # Ben is the likelier one of the two anchors.
+    model.proba[:3] = torch.tensor([0.1, 0.5, 0.4])
+    assert LabelDoubt.find(data, model.proba, data['train_mask']) == ()
     # Equal probabilities are no doubt.
     data['y'][1] = False
     tied = torch.tensor([0.4, 0.4, 0.2, 0.75, 0.25, 1.0, 0.3, 0.1, 0.6])

@@ -72,6 +72,13 @@ def test_validation_groups_are_not_held_out(
     assert ReportContent.from_model(model, data).expected_accuracy is None
 
 
+@pytest.mark.parametrize('name', ['train_mask', 'val_mask'])
+def test_several_splits(model: FixedModel, data: AnchorData, name: str) -> None:
+    data[name] = torch.zeros(5, 3, dtype=torch.bool)
+    with one_line_error(f"'{name}'", 'got shape [5, 3]', 'take one column'):
+        ReportContent.from_model(model, data)
+
+
 def test_doubts(model: FixedModel, data: AnchorData) -> None:
     (doubt,) = ReportContent.from_model(model, data).doubts
     assert (doubt.group, doubt.person) == (0, 1)
@@ -112,11 +119,25 @@ def test_models_without_strengths(data: AnchorData) -> None:
 def test_names_default_to_numbers(model: FixedModel, data: AnchorData) -> None:
     del data.node_id
     data.hyperedge_id = torch.tensor([10, 20, 30, 40, 50])
-    data.hyperedge_time = torch.tensor([3, 1, 2, 5, 4])
     content = ReportContent.from_model(model, data)
     assert content.person_id == ['0', '1', '2', '3', '4']
     assert content.group_id == ['10', '20', '30', '40', '50']
+    assert content.group_time is None
+
+
+def test_time(model: FixedModel, data: AnchorData) -> None:
+    data.hyperedge_time = torch.tensor([3, 1, 2, 5, 4])
+    content = ReportContent.from_model(model, data)
     assert content.group_time == ['3', '1', '2', '5', '4']
+    seconds = [1e9, 0.5, 2.0, 5.0, 4.0]
+    data.hyperedge_time = torch.tensor(seconds, dtype=torch.double)
+    content = ReportContent.from_model(model, data)
+    assert content.group_time == ['1000000000', '0.5', '2', '5', '4']
+    data.hyperedge_time = ['2026-05-01', None, float('nan'), '', 'May']
+    content = ReportContent.from_model(model, data)
+    assert content.group_time == ['2026-05-01', '', '', '', 'May']
+    content = ReportContent.from_model(model, data, time=list('abcde'))
+    assert content.group_time == list('abcde')
 
 
 def predictions() -> dict[str, list[object]]:

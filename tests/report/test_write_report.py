@@ -144,7 +144,7 @@ def test_hostile_names_leave_the_markup_alone(
     path = tmp_path / 'report.html'
     write_report(hostile(content), path)
     page = path.read_text(encoding='utf-8')
-    assert '{{data}}' in page.partition('</title>')[0]
+    assert page.partition('</title>')[0].endswith('&lt;/script&gt;{{data}}?')
     assert page.count('<script') == 2
     assert page.count('</script') == 2
     assert 'alert' not in page.replace(island(page), '').replace(
@@ -699,12 +699,18 @@ def test_small_groups(
     browser: Browser, model: FixedModel, data: AnchorData, tmp_path: Path
 ) -> None:
     data['y'][1] = True
-    write_report(ReportContent.from_model(model, data), tmp_path / 'report.html')
+    time = ['May 10', '', 'May 9', 'May 1', 'May 10']
+    content = ReportContent.from_model(model, data, time=time)
+    write_report(content, tmp_path / 'report.html')
     browser.open(tmp_path / 'report.html')
+    assert browser.texts('#tiles .value')[:4] == ['5', '5', '2', '2']
     assert column(browser, 2) == ['Ana and 1 other', 'Ben', 'Chloe', 'Ben', EMPTY]
     assert column(browser, 3) == ['1.000', '0.750', '1.000', '1.000', EMPTY]
     browser.click('#table thead th:nth-child(1) button')
     assert column(browser, 1) == ['mail-1', 'mail-2', 'mail-3', 'mail-9', 'mail-10']
+    browser.click('#table thead th:nth-child(9) button')
+    assert column(browser, 9) == ['May 1', 'May 9', 'May 10', 'May 10', EMPTY]
+    browser.click('#table thead th:nth-child(1) button')
     # An empty group has no members and no neighbours.
     browser.click(f'{ROWS}:nth-child(4)')
     assert 'No other group' in browser.text('#detail-body')

@@ -70,8 +70,13 @@ def test_wrong_input(data: AnchorData) -> None:
         plot_features(data, [2])
     with one_line_error("'features'", 'at least one column'):
         plot_features(data, [])
-    with one_line_error("'mask'", 'at least one hyperedge'):
+    with one_line_error("'mask'", '4 booleans', 'got 0 True in shape [4]'):
         plot_features(data, mask=torch.zeros(4, dtype=torch.bool))
+    with one_line_error("'mask'", '4 booleans', 'shape [3]'):
+        plot_features(data, mask=torch.ones(3, dtype=torch.bool))
+    data['y'][:] = False
+    with one_line_error("'data'", 'a known anchor'):
+        plot_features(data)
     del data.incidence_attr
     with one_line_error("'incidence_attr'", 'AddTopologicalFeatures'):
         plot_features(data)

@@ -52,5 +52,5 @@ def test_history_of_a_model() -> None:
 def test_wrong_input() -> None:
     with one_line_error("'y'", "'known', 'accuracy', 'method'", "got 'loss'"):
         plot_learning_curve(TABLE, y='loss')
-    with one_line_error("'table'", "'known' and 'accuracy'"):
+    with one_line_error("'table'", "'known' and 'accuracy'", 'got 0 without'):
         plot_learning_curve({'known': [], 'accuracy': []})

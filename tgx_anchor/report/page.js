@@ -45,7 +45,11 @@
     personAnchored[person[i]] += isAnchor[i];
   }
   let numKnown = 0;
-  for (let group = 0; group < numGroups; group++) numKnown += known[group];
+  let numPredicted = 0;
+  for (let group = 0; group < numGroups; group++) {
+    if (known[group]) numKnown += 1;
+    else if (anchor[group] >= 0) numPredicted += 1;
+  }
 
   const groupSearch = groupId.map((id) => id.toLowerCase());
   const personSearch = personId.map((id) => id.toLowerCase());
@@ -121,7 +125,7 @@
       tile('Groups', count(numGroups)),
       tile('People', count(numPeople)),
       tile('Known anchors', count(numKnown), numGroups ? percent(numKnown / numGroups) : null),
-      tile('Predicted anchors', count(numGroups - numKnown)),
+      tile('Predicted anchors', count(numPredicted)),
     ];
     const accuracy = report.accuracy;
     tiles.push(accuracy
@@ -335,7 +339,7 @@
     { name: 'Source', class: 'col-source', key: (e) => known[e], cell: (e) => [el('span', { class: 'tag neutral' }, known[e] ? 'known' : 'predicted')] },
   ];
   if (groupTime) {
-    COLUMNS.push({ name: 'Time', class: 'col-time', key: (e) => timeRanks()[e], cell: (e) => [label(groupTime[e])] });
+    COLUMNS.push({ name: 'Time', class: 'col-time', key: (e) => (groupTime[e] ? timeRanks()[e] : NaN), cell: (e) => [groupTime[e] ? label(groupTime[e]) : '–'] });
   }
 
   const table = byId('table');
@@ -591,7 +595,7 @@
     byId('detail-title').replaceChildren('Group ', label(groupId[group]));
     const facts = [known[group] ? 'The anchor was known beforehand; the scores are those of the model.' : 'The anchor is predicted.',
       `${plural(size(group), 'member')}.`];
-    if (groupTime) facts.push(`Time: ${groupTime[group]}.`);
+    if (groupTime && groupTime[group]) facts.push(`Time: ${groupTime[group]}.`);
     const reasons = report.reasons[group];
     const parts = [el('p', { class: 'muted' }, facts.join(' '))];
     if (size(group) > 0) parts.push(...memberTable(group));

@@ -1,6 +1,7 @@
 """Content of the report page, as plain columns."""
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,8 +67,8 @@ class ReportContent:
         person_id (list[str]): The user's name of each person.
         person_strength (numpy.ndarray, optional): The strength of each person.
             (default: :obj:`None`)
-        group_time (list[str], optional): The time of each group.
-            (default: :obj:`None`)
+        group_time (list[str], optional): The time of each group, empty where it is
+            unknown. (default: :obj:`None`)
         version (str, optional): The version of this package.
         expected_accuracy (ExpectedAccuracy, optional): The accuracy to expect.
             (default: :obj:`None`)
@@ -204,6 +205,7 @@ class ReportContent:
         title: str = 'Group anchors',
         predictions: Any = None,
         strength: Tensor | None = None,
+        time: Sequence[str] | None = None,
         held_out: Tensor | None = None,
         expected_accuracy: ExpectedAccuracy | None = None,
         calibration: CalibrationBins | None = None,
@@ -228,6 +230,9 @@ class ReportContent:
                 (default: :obj:`None`)
             strength (torch.Tensor, optional): The strength of each node; that of
                 :obj:`model` if it has one for each node. (default: :obj:`None`)
+            time (list[str], optional): The time of each hyperedge, as it is to be
+                shown; the numbers in :obj:`data.hyperedge_time` if :obj:`None`.
+                (default: :obj:`None`)
             held_out (torch.Tensor, optional): Hyperedges with an anchor in
                 :obj:`data.y` that the model has not learnt from, to measure accuracy
                 and calibration on; all that are in neither :obj:`data.train_mask` nor
@@ -278,7 +283,6 @@ class ReportContent:
             if calibration is None:
                 stated = proba[top[held_out, 0]].clamp(0, 1)
                 calibration = calibration_bins(stated, correct)
-        time = data.get('hyperedge_time')
         return cls(
             title=title,
             model_name=type(model).__name__,
@@ -292,7 +296,7 @@ class ReportContent:
             person_strength=None
             if strength is None
             else strength.detach().double().cpu().numpy(),
-            group_time=None if time is None else _names(time, data.num_hyperedges),
+            group_time=_times(data.get('hyperedge_time')) if time is None else time,
             expected_accuracy=expected_accuracy,
             calibration=calibration,
             accuracy_by_size=by_size,
@@ -309,14 +313,38 @@ def _names(value: Any, count: int) -> list[str]:
     return [str(row) for row in rows]
 
 
+def _times(value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    return [
+        _time(row) for row in (value.tolist() if isinstance(value, Tensor) else value)
+    ]
+
+
+def _time(value: Any) -> str:
+    if isinstance(value, float):
+        return '' if math.isnan(value) else f'{value:.15g}'
+    return '' if value is None else str(value)
+
+
+def _mask(data: AnchorData, name: str) -> Tensor | None:
+    mask: Tensor | None = data.get(name)
+    if mask is not None and mask.dim() != 1:
+        raise ValueError(
+            f"'{name}' must hold one boolean per hyperedge (got shape "
+            f'{list(mask.size())}; of several splits take one column)'
+        )
+    return mask
+
+
 def _known_groups(data: AnchorData) -> Tensor:
-    mask: Tensor | None = data.get('train_mask')
+    mask = _mask(data, 'train_mask')
     return data.known_mask if mask is None else mask & data.known_mask
 
 
 def _held_out(data: AnchorData) -> Tensor:
     held_out = data.known_mask & data.choice_mask & ~_known_groups(data)
-    tuned_on: Tensor | None = data.get('val_mask')
+    tuned_on = _mask(data, 'val_mask')
     return held_out if tuned_on is None else held_out & ~tuned_on
 
 

@@ -33,7 +33,9 @@ def canvas(
 
 
 def figure_class() -> 'type[Figure]':
-    r"""Imports matplotlib, or says how to install it."""
+    r"""Returns the figure class of matplotlib, or raises an error that names the
+    extra to install.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:

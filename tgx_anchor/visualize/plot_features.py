@@ -55,12 +55,18 @@ def plot_features(
         _number(feature, names) for feature in (names if features is None else features)
     ]
     if not columns:
-        raise ValueError("'features' must name at least one column (got none)")
+        raise ValueError("'features' must name at least one column (got an empty list)")
     if mask is None:
         mask = data.known_mask & data.choice_mask
-    if not bool(mask.any()):
+        if not bool(mask.any()):
+            raise ValueError(
+                "'data' must have a known anchor in 'y', in a hyperedge of two or more "
+                'members'
+            )
+    if list(mask.size()) != [data.num_hyperedges] or not bool(mask.any()):
         raise ValueError(
-            "'mask' must hold at least one hyperedge with a known anchor (got none)"
+            f"'mask' must hold {data.num_hyperedges} booleans, one per hyperedge and "
+            f'not all False (got {int(mask.sum())} True in shape {list(mask.size())})'
         )
     kept = mask[data.hyperedge_index[1]]
     is_anchor = data['y'][kept]

@@ -60,7 +60,10 @@ def plot_learning_curve(
     label = np.asarray([str(value) for value in columns.get(by, [''] * len(across))])
     present = np.isfinite(across) & np.isfinite(up)
     if not present.any():
-        raise ValueError(f"'table' must have a row with '{x}' and '{y}' (got none)")
+        raise ValueError(
+            f"'table' must have a row with numbers in '{x}' and '{y}' "
+            f'(got {len(up)} without)'
+        )
     figure, ax = canvas(ax)
     for name in dict.fromkeys(label[present].tolist()):
         chosen = present & (label == name)
