@@ -10,13 +10,16 @@ if TYPE_CHECKING:  # type checkers and editors do not follow '__getattr__'
         cli,
         data,
         datasets,
+        explain,
         io,
         loader,
         metrics,
         nn,
         paper,
+        report,
         transforms,
         utils,
+        visualize,
     )
 
 __version__ = '0.1.0'
@@ -27,6 +30,7 @@ __all__ = [
     'cli',
     'data',
     'datasets',
+    'explain',
     'io',
     'loader',
     'metrics',

@@ -229,6 +229,12 @@ def test_read_table_takes_quotes_as_python_does(text: str, tmp_path: Path) -> No
     assert rows(read_table(write(tmp_path, 't.csv', text), choose)) == expected
 
 
+@pytest.mark.parametrize('text', ['a,b\nx,y\n"x"y,z\n', 'a,b\nx,y\nx,"z\n'])
+def test_read_table_refuses_damaged_quotes(text: str, tmp_path: Path) -> None:
+    with one_line_error('well-formed', 'in line 3'):
+        read_table(write(tmp_path, 't.csv', text), choose)
+
+
 def test_read_table_of_many_blocks(tmp_path: Path) -> None:
     # Several megabytes, which threads read in parts.
     cells = [(f'name {i % 977}', f'"{i % 31}"', str(i)) for i in range(200_000)]
@@ -277,6 +283,9 @@ def test_read_table_of_json_lines(tmp_path: Path) -> None:
         ('{"a": 1, "b": 2}\n{"a": 1\n', ['JSON']),
         ('{"a": 1, "b": 2}\nx\n', ['JSON', 'line 2']),
         ('[1]\n', ['JSON']),
+        ('{"a": 1, "b": 2}{"a": 1, "b": 2}\n', ['2 objects in 1 lines']),
+        ('{"a": 1,\n"b": 2}\n', ['1 objects in 2 lines']),
+        ('{"a": 1, "b": 2}{"a": 1, "b": 2}x\n', ['JSON']),
         ('', ['JSON']),
         ('{"a": 1}\n', ['no b']),
     ],

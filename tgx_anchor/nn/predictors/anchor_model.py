@@ -21,9 +21,11 @@ from tgx_anchor.nn.predictors.fit_run import FitRun, OnInterrupt, Record
 from tgx_anchor.nn.predictors.known_anchors import (
     check_data,
     check_labels,
+    evidence_mask,
     given_mask,
     without_anchors,
 )
+from tgx_anchor.nn.predictors.memory import Memory
 from tgx_anchor.nn.predictors.model_file import ModelContent, read_model, write_model
 from tgx_anchor.nn.predictors.people import has_ids, node_texts
 from tgx_anchor.nn.predictors.prediction_table import doubt_table, prediction_table
@@ -306,6 +308,27 @@ class AnchorModel(torch.nn.Module, ABC):
         check_labels(data)
         proba = self._proba(data, same_people)
         return doubt_table(proba, data, given_mask(data), self.seed)
+
+    def evidence(
+        self,
+        data: AnchorData,
+        same_people: bool | None = None,  # noqa: ARG002
+    ) -> tuple[Memory, Tensor]:
+        r"""Returns the groups that a prediction for a hypergraph takes into account,
+        with their known anchors, and the number of each node among their people; by
+        default, the groups of the hypergraph.
+
+        Args:
+            data (AnchorData): The hypergraph.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+
+        Shapes:
+            - **output:** the memory, and :math:`(N)` numbers
+        """
+        check_data(data)
+        unknown = torch.zeros(data.num_incidences, device=data.hyperedge_index.device)
+        return Memory().extended(data, evidence_mask(data), unknown)
 
     def score(self, data: AnchorData, mask: Tensor | None = None) -> float:
         r"""Computes the accuracy on the hyperedges in :obj:`mask`, whose anchors the

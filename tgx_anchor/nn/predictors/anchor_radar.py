@@ -424,6 +424,35 @@ class AnchorRadar(AnchorModel):
             )
         return self._strength_and_share(data, same_people)[0]
 
+    def evidence(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> tuple[Memory, Tensor]:
+        r"""Returns the groups that count in the strengths by which
+        :meth:`predict_proba` predicts, remembered ones included, and the number of each
+        node among their people.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+
+        Shapes:
+            - **output:** the memory, and :math:`(N)` numbers
+        """
+        self._check_fitted()
+        if self.strengths is None:
+            return super().evidence(data, same_people)
+        check_data(data)
+        device = data.hyperedge_index.device
+        is_fitted = self._is_same(self.fitted_on, self._fingerprint(data))
+        if is_fitted and same_people is not False:
+            return self.memory, torch.arange(int(data.num_nodes or 0), device=device)
+        unknown = torch.zeros(data.num_incidences, device=device)
+        if self.memory.people.are_in(data, same_people):
+            return self.memory.extended(data, evidence_mask(data), unknown)
+        nothing = torch.zeros(data.num_hyperedges, dtype=torch.bool, device=device)
+        return Memory().extended(data, nothing, unknown)
+
     def _check_fitted(self) -> None:
         if self.fitted_on[0] < 0:
             raise ValueError("'AnchorRadar' is not fitted yet: call 'fit' first")

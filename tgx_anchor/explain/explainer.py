@@ -1,0 +1,521 @@
+"""Explains the predictions of a model for a hypergraph."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+from torch_geometric.utils import scatter
+
+from tgx_anchor.data import AnchorData
+from tgx_anchor.explain.agreement import Agreement, agreement
+from tgx_anchor.explain.attribution import integrated_gradients
+from tgx_anchor.explain.candidate import Candidate
+from tgx_anchor.explain.explanation import TIE, Explanation
+from tgx_anchor.explain.feature import Feature, degree_feature, member_features
+from tgx_anchor.explain.known_groups import KnownGroups
+from tgx_anchor.explain.reason import Reason
+from tgx_anchor.nn import (
+    AnchorModel,
+    AnchorRadar,
+    DegreeHeuristic,
+    IncidenceScorer,
+)
+from tgx_anchor.nn.functional import aggregate_strength
+from tgx_anchor.nn.predictors.incidence_features import incidence_features
+from tgx_anchor.nn.predictors.known_anchors import check_data
+from tgx_anchor.utils import arange_by_ptr, group_topk
+from tgx_anchor.utils.messages import shorten
+
+# The number of groups whose features are in memory at once.
+_CHUNK_GROUPS = 4096
+
+
+class _Strengths(NamedTuple):
+    # Strengths of nodes, and the groups that they win or anchor, (N) each.
+    strength: Tensor
+    num_strongest: Tensor
+    share: Tensor
+
+
+class _Parts(NamedTuple):
+    # The preference of each group, (B), and per feature, (B, K): contributions, values
+    # of anchor and runner-up, and the range of values of all members but the anchor.
+    preference: list[float]
+    rest: list[float] | None
+    contribution: list[list[float]]
+    value: list[list[float]]
+    runner_up: list[list[float]]
+    low: list[list[float]]
+    high: list[list[float]]
+
+
+class Explainer:
+    r"""Explains the predictions of a model for the groups of one hypergraph.
+
+    Preparing it costs about as much as a prediction. After that, each group costs a
+    fraction of a millisecond.
+
+    The model prefers the predicted anchor :math:`v` to the runner-up :math:`u` with
+    some probability :math:`p`. For :class:`~tgx_anchor.nn.AnchorRadar`, it is
+
+    .. math::
+        p = \max \left( \sigma(s^{(2)}_v - s^{(2)}_u),
+        \frac{p_v}{p_v + p_u} \right),
+
+    the larger one of what the strengths :math:`s^{(2)}` and the predicted probabilities
+    say of the two. It is divided into
+
+    .. math::
+        p - \frac{1}{2} = \sum_f r_f \, \phi_f \,
+        \frac{\sigma(\Delta) - 1/2}{\Delta} + \text{rest}, \qquad
+        \Delta = s^{(1)}_{v;e} - s^{(1)}_{u;e} = \sum_f \phi_f,
+
+    where :math:`\phi_f` are the integrated gradients of stage 1 along the line from the
+    features of the runner-up to those of the anchor, summed over all columns of one
+    centrality, and :math:`r_f \in [0, 1]` is the skill of the feature: how often it
+    tells the anchor of a known group by itself, above chance. Stage 1 can recognise
+    single people by their features; the skill keeps such a coincidence from being told
+    as a rule. It is one if no group is known, and zero if the two people differ in
+    the other direction than the anchors of known groups do. The rest is due to the
+    *strength* of the two people: what their known groups, and the scores in all their
+    groups, tell beyond the features here. Without strengths (:obj:`stages="first"`),
+    there is no rest, and :math:`r_f` only orders the reasons.
+
+    A :class:`~tgx_anchor.nn.DegreeHeuristic` has the degree as its only reason. Other
+    models have no reasons, only probabilities and known groups.
+
+    .. code-block:: python
+
+        explainer = Explainer(model, data)
+        print(explainer.explain('meeting 17'))
+        reasons = {e.number: e.sentences() for e in explainer.explain_all()}
+
+    Args:
+        model (AnchorModel): The fitted model.
+        data (AnchorData): The hypergraph.
+        same_people (bool, optional): As in :meth:`AnchorModel.predict_proba`.
+            (default: :obj:`None`)
+    """
+
+    def __init__(
+        self, model: AnchorModel, data: AnchorData, same_people: bool | None = None
+    ) -> None:
+        if not isinstance(model, AnchorModel):
+            raise ValueError(
+                f"'model' must be an AnchorModel (got {type(model).__name__})"
+            )
+        check_data(data)
+        self.model, self.data, self.same_people = model, data, same_people
+        proba = model.predict_proba(*self._arguments).detach().double()
+        self._proba = proba
+        self._ptr = data.hyperedge_ptr
+        self._best = self._two_best(proba)
+        self._known = KnownGroups(model, data, same_people)
+        self._degree = torch.bincount(
+            data.hyperedge_index[0], minlength=int(data.num_nodes or 0)
+        )
+        self._strengths = self._learnt_strengths()
+        self._features = self._compared_features()
+        self._agreement = [self._measure(feature) for feature in self._features]
+
+    def explain(self, hyperedge: Any) -> Explanation:
+        r"""Explains the prediction for one group.
+
+        Args:
+            hyperedge (Any): The :obj:`hyperedge_id` of the group, or its number if
+                there are no ids, or none that are integers. A text also stands for the
+                id that is written in this way.
+        """
+        (out,) = self._explain_chunk(torch.tensor([self._find(hyperedge)]))
+        return out
+
+    def explain_all(
+        self, hyperedges: Tensor | Sequence[int] | None = None
+    ) -> Iterator[Explanation]:
+        r"""Explains the predictions for many groups, one after the other.
+
+        Args:
+            hyperedges (torch.Tensor, optional): The numbers of the groups, or a mask of
+                them; all if :obj:`None`. (default: :obj:`None`)
+
+        Shapes:
+            - **hyperedges:** :math:`(B)` numbers, or :math:`(M)` booleans
+        """
+        count = self.data.num_hyperedges
+        chosen = torch.arange(count) if hyperedges is None else hyperedges
+        chosen = torch.as_tensor(chosen).view(-1).cpu()
+        if chosen.dtype == torch.bool and chosen.numel() == count:
+            chosen = chosen.nonzero().view(-1)
+        elif chosen.numel() == 0:
+            chosen = chosen.long()
+        if chosen.is_floating_point() or chosen.dtype == torch.bool:
+            raise ValueError(
+                f"'hyperedges' must hold numbers of hyperedges, or {count} booleans "
+                f'(got {chosen.numel()} values of {chosen.dtype})'
+            )
+        wrong = chosen[(chosen < 0) | (chosen >= count)]
+        if wrong.numel() > 0:
+            raise ValueError(
+                f"'hyperedges' must hold numbers from 0 to {count - 1} "
+                f'(got {int(wrong[0])})'
+            )
+        return self._explain_chunks(chosen)
+
+    def _explain_chunks(self, chosen: Tensor) -> Iterator[Explanation]:
+        for part in chosen.split(_CHUNK_GROUPS):
+            yield from self._explain_chunk(part)
+
+    # Names ###################################################################
+
+    @cached_property
+    def _group_ids(self) -> list[Any]:
+        return _ids(self.data, 'hyperedge_id', self.data.num_hyperedges)
+
+    @cached_property
+    def _person_ids(self) -> list[Any]:
+        return _ids(self.data, 'node_id', int(self.data.num_nodes or 0))
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        # Of groups with the same id, the first one counts.
+        ids = self._group_ids
+        return {ids[place]: place for place in reversed(range(len(ids)))}
+
+    def _find(self, hyperedge: Any) -> int:
+        if isinstance(hyperedge, Tensor) and hyperedge.numel() == 1:
+            hyperedge = hyperedge.item()
+        count = self.data.num_hyperedges
+        try:
+            place = self._places.get(hyperedge)
+        except TypeError:
+            place = None
+        if place is not None:
+            return place
+        if isinstance(hyperedge, str):
+            # As on a command line.
+            for place, each in enumerate(self._group_ids):
+                if str(each) == hyperedge:
+                    return place
+        has_numbers = any(isinstance(each, Integral) for each in self._group_ids)
+        if isinstance(hyperedge, Integral) and not has_numbers:
+            number = int(hyperedge)
+            if 0 <= number < count:
+                return number
+        raise ValueError(
+            f"'hyperedge' must be the id of a group, such as "
+            f'{shorten(next(iter(self._group_ids), None))}, or the number of one of '
+            f'the {count} groups (got {shorten(hyperedge)})'
+        )
+
+    # Preparing ###############################################################
+
+    @property
+    def _arguments(self) -> tuple[Any, ...]:
+        # A model that needs no ids need not take 'same_people'.
+        if self.same_people is None:
+            return (self.data,)
+        return self.data, self.same_people
+
+    def _two_best(self, proba: Tensor) -> Tensor:
+        # The incidences of the two most likely members, drawn as 'predict' does.
+        hyperedge = self.data.hyperedge_index[1]
+        index = torch.arange(hyperedge.numel(), device=hyperedge.device)
+        return group_topk(
+            proba,
+            torch.stack([index, hyperedge]),
+            self.data.num_hyperedges,
+            2,
+            torch.Generator().manual_seed(self.model.seed),
+        )
+
+    @property
+    def _num_anchors(self) -> int:
+        return int(getattr(self.model, 'num_anchors', 1))
+
+    def _learnt_strengths(self) -> _Strengths | None:
+        model, data = self.model, self.data
+        if not isinstance(model, AnchorRadar) or model.strengths is None:
+            return None
+        strength = model.node_strength(data, self.same_people).double()
+        known = self._known.known_mask
+        y = data.get('y')
+        if y is None:
+            y = torch.zeros_like(data.hyperedge_index[0], dtype=torch.bool)
+
+        def share(mask: Tensor, weight: float) -> Tensor:
+            # The draws are those of the model.
+            return aggregate_strength(
+                strength,
+                data.hyperedge_index,
+                data.num_hyperedges,
+                y,
+                mask,
+                weight,
+                self._num_anchors,
+                torch.Generator().manual_seed(model.seed),
+            )
+
+        strongest = share(torch.zeros_like(known), 0.0) * self._degree
+        return _Strengths(strength, strongest.round().long(), share(known, 1.0))
+
+    def _compared_features(self) -> list[Feature]:
+        if isinstance(self.model, DegreeHeuristic):
+            return [degree_feature(self.data)]
+        if isinstance(self.model, AnchorRadar) and self.model.scorer is not None:
+            return member_features(self.data)
+        return []
+
+    def _measure(self, feature: Feature) -> Agreement | None:
+        if feature.per_node:
+            groups = self._known.hypergraph
+            if groups.num_hyperedges == 0:
+                return None
+            return agreement(feature.value[groups.hyperedge_index[0]], groups)
+        mask = self._known.known_mask & self.data.choice_mask
+        return agreement(feature.value, self.data, mask) if mask.any() else None
+
+    # Explaining ##############################################################
+
+    def _explain_chunk(self, chosen: Tensor) -> list[Explanation]:
+        chosen = chosen.to(self._best.device)
+        best = self._best[chosen]
+        is_choice = best[:, 1] >= 0
+        parts = self._parts(chosen[is_choice], best[is_choice])
+        node = torch.cat([self.data.hyperedge_index[0], best.new_full((1,), -1)])[best]
+        proba = torch.cat([self._proba, self._proba.new_zeros(1)])[best]
+        size = torch.diff(self._ptr)[chosen]
+        row = is_choice.long().cumsum(0) - 1
+        out = []
+        for e, members, chances, count, place in zip(
+            chosen.tolist(),
+            node.tolist(),
+            proba.tolist(),
+            size.tolist(),
+            row.tolist(),
+            strict=True,
+        ):
+            anchors = self._known_anchors(e)
+            two = [
+                self._candidate(number, chance, e, anchors) if number >= 0 else None
+                for number, chance in zip(members, chances, strict=True)
+            ]
+            has_choice = two[1] is not None
+            out.append(
+                Explanation(
+                    group=self._group_ids[e],
+                    number=e,
+                    size=count,
+                    model=type(self.model).__name__,
+                    anchor=two[0],
+                    runner_up=two[1],
+                    preference=parts.preference[place] if has_choice else None,
+                    reasons=self._reasons(parts, place) if has_choice else (),
+                    known_anchors=tuple(self._person_ids[node] for node in anchors),
+                    num_anchors=self._num_anchors,
+                )
+            )
+        return out
+
+    @cached_property
+    def _is_known(self) -> list[bool]:
+        return self._known.known_mask.tolist()
+
+    @cached_property
+    def _num_groups(self) -> list[int]:
+        return self._degree.tolist()
+
+    @cached_property
+    def _strength_lists(self) -> tuple[list[float], list[int], list[float]] | None:
+        if self._strengths is None:
+            return None
+        strength, num_strongest, share = self._strengths
+        return strength.tolist(), num_strongest.tolist(), share.tolist()
+
+    def _known_anchors(self, hyperedge: int) -> list[int]:
+        y = self.data.get('y')
+        if y is None or not self._is_known[hyperedge]:
+            return []
+        begin, end = self._ptr[hyperedge : hyperedge + 2].tolist()
+        anchors: list[int] = self.data.hyperedge_index[0, begin:end][
+            y[begin:end]
+        ].tolist()
+        return anchors
+
+    def _candidate(
+        self, node: int, probability: float, hyperedge: int, anchors: list[int]
+    ) -> Candidate:
+        known = self._known
+        anchored, missed = known.count(node)
+        this = ''
+        if self._is_known[hyperedge]:
+            # A group is no evidence of itself.
+            this = str(self._group_ids[hyperedge])
+            is_anchor = node in anchors
+            anchored, missed = anchored - is_anchor, missed - (not is_anchor)
+        strength, num_strongest, share = None, None, None
+        if self._strength_lists is not None:
+            strength = self._strength_lists[0][node]
+            num_strongest = self._strength_lists[1][node]
+            share = self._strength_lists[2][node]
+        return Candidate(
+            id=self._person_ids[node],
+            number=node,
+            probability=probability,
+            num_groups=self._num_groups[node],
+            num_known=anchored + missed,
+            num_anchored=anchored,
+            known_for=known.examples(node, True, this),
+            known_against=known.examples(node, False, this),
+            strength=strength,
+            num_strongest=num_strongest,
+            share=share,
+        )
+
+    def _parts(self, chosen: Tensor, best: Tensor) -> _Parts:
+        data = self.data
+        first, second = best.unbind(1)
+        device = best.device
+        chance = self._proba[best]
+        total = chance.sum(1)
+        preference = torch.where(total > 0, chance[:, 0] / total, 0.5)
+        if self._strengths is not None:
+            own, other = self._strengths.strength[data.hyperedge_index[0][best]].T
+            preference = torch.maximum(preference, torch.sigmoid(own - other))
+
+        incidence, group = arange_by_ptr(
+            self._ptr[chosen], self._ptr[chosen + 1] - self._ptr[chosen]
+        )
+        is_other = incidence != first[group]
+        incidence, group = incidence[is_other], group[is_other]
+        count = first.numel(), len(self._features)
+        columns = torch.zeros((5, *count), dtype=torch.double, device=device)
+        for k, feature in enumerate(self._features):
+            others = feature.of(incidence, data)
+            columns[1, :, k] = feature.of(first, data)
+            columns[2, :, k] = feature.of(second, data)
+            columns[3, :, k] = scatter(others, group, 0, count[0], 'min')
+            columns[4, :, k] = scatter(others, group, 0, count[0], 'max')
+        model, gap = self.model, columns[1] - columns[2]
+        if isinstance(model, AnchorRadar) and model.scorer is not None:
+            columns[0] = self._contributions(model, model.scorer, first, second, gap)
+        elif self._features:
+            # The degree alone decides.
+            columns[0] = (preference - 0.5).unsqueeze(1)
+        if isinstance(model, AnchorRadar) and self._strengths is None:
+            preference = 0.5 + columns[0].sum(1)
+        # A draw has no reasons.
+        is_tie = chance[:, 0] - chance[:, 1] <= TIE * chance[:, 0]
+        columns[0][is_tie] = 0.0
+        preference = preference.masked_fill(is_tie, 0.5)
+        rest = None
+        if self._strengths is not None:
+            rest = (preference - 0.5 - columns[0].sum(1)).tolist()
+        return _Parts(preference.tolist(), rest, *(c.tolist() for c in columns))
+
+    def _contributions(
+        self,
+        model: AnchorRadar,
+        scorer: IncidenceScorer,
+        first: Tensor,
+        second: Tensor,
+        gap: Tensor,
+    ) -> Tensor:
+        both = torch.cat([first, second])
+        high, low = self._stage1_features(model, both).split(first.numel())
+        column = integrated_gradients(scorer, high, low)
+        out = torch.zeros_like(gap)
+        for k, feature in enumerate(self._features):
+            out[:, k] = column[:, list(feature.columns)].sum(1)
+        # From differences of scores to differences of probabilities; the slope of the
+        # sigmoid at zero where there is no difference.
+        delta = column.sum(1)
+        slope = torch.where(
+            delta.abs() > 1e-6, (torch.sigmoid(delta) - 0.5) / delta, 0.25
+        )
+        out = out * slope.unsqueeze(1)
+        if self._strengths is None:
+            return out
+        for k, found in enumerate(self._agreement):
+            if found is not None:
+                side = gap[:, k] if found.highest else -gap[:, k]
+                out[:, k] *= torch.where(side * out[:, k] > 0, found.skill, 0.0)
+        return out
+
+    def _stage1_features(self, model: AnchorRadar, incidence: Tensor) -> Tensor:
+        # The features of some incidences, without those of all others.
+        data, index = self.data, self.data.hyperedge_index[:, incidence]
+        part = AnchorData(
+            hyperedge_index=index,
+            num_nodes=data.num_nodes,
+            num_hyperedges=data.num_hyperedges,
+            **{key: data[key] for key in ('x', 'hyperedge_attr') if key in data},
+        )
+        if data.get('incidence_attr') is not None:
+            part.incidence_attr = data.incidence_attr[incidence]
+        return incidence_features(part, model.scale)
+
+    def _reasons(self, parts: _Parts, place: int) -> tuple[Reason, ...]:
+        out = []
+        skill = []
+        for k, feature in enumerate(self._features):
+            contribution = parts.contribution[place][k]
+            if contribution == 0:
+                continue
+            found = self._agreement[k]
+            skill.append(1.0 if found is None else found.skill)
+            out.append(
+                Reason(
+                    name=feature.name,
+                    kind=feature.kind,
+                    contribution=contribution,
+                    agreement=None if found is None else found.rate,
+                    highest=found is None or found.highest,
+                    value=parts.value[place][k],
+                    runner_up_value=parts.runner_up[place][k],
+                    others=(parts.low[place][k], parts.high[place][k]),
+                )
+            )
+        order = [reason.contribution for reason in out]
+        if parts.rest is None:
+            order = [weight * part for weight, part in zip(skill, order, strict=True)]
+        elif parts.rest[place] != 0:
+            out.append(Reason('strength', 'strength', parts.rest[place]))
+            order.append(parts.rest[place])
+        ranked = sorted(range(len(out)), key=order.__getitem__, reverse=True)
+        return tuple(out[i] for i in ranked)
+
+
+def explain(
+    model: AnchorModel,
+    data: AnchorData,
+    hyperedge: Any,
+    same_people: bool | None = None,
+) -> Explanation:
+    r"""Explains the prediction of a model for one group. For several groups, make one
+    :class:`Explainer`.
+
+    .. code-block:: python
+
+        print(explain(model, data, 'meeting 17'))
+
+    Args:
+        model (AnchorModel): The fitted model.
+        data (AnchorData): The hypergraph.
+        hyperedge (Any): The id of the group, or its number, as in
+            :meth:`Explainer.explain`.
+        same_people (bool, optional): As in :meth:`AnchorModel.predict_proba`.
+            (default: :obj:`None`)
+    """
+    return Explainer(model, data, same_people).explain(hyperedge)
+
+
+def _ids(data: AnchorData, key: str, size: int) -> list[Any]:
+    value = data.get(key)
+    if value is None or isinstance(data, Batch):
+        return list(range(size))
+    # Arrays and tensors hold scalars of their own kind.
+    return list(value.tolist()) if hasattr(value, 'tolist') else list(value)

@@ -1,0 +1,39 @@
+"""One reason of a prediction."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ReasonKind = Literal['strength', 'centrality', 'attribute']
+
+
+@dataclass(frozen=True)
+class Reason:
+    r"""A reason why a model prefers the predicted anchor of a group to the runner-up.
+
+    Args:
+        name (str): :obj:`"strength"` for the strength of the two people beyond what
+            their features tell; or the centrality, such as :obj:`"degree"`; or the name
+            of the attribute.
+        kind (str): :obj:`"strength"`, :obj:`"centrality"` or :obj:`"attribute"`.
+        contribution (float): The part of the preference that is due to it, negative if
+            it speaks for the runner-up.
+        agreement (float, optional): The share of the known groups in which the anchor
+            has the highest value of all members, or the lowest one if that is more.
+            (default: :obj:`None`)
+        highest (bool, optional): If set to :obj:`False`, :obj:`agreement` is about the
+            lowest value. (default: :obj:`True`)
+        value (float, optional): The value of the anchor. (default: :obj:`None`)
+        runner_up_value (float, optional): The value of the runner-up.
+            (default: :obj:`None`)
+        others (tuple[float, float], optional): The lowest and the highest value of all
+            members but the anchor. (default: :obj:`None`)
+    """
+
+    name: str
+    kind: ReasonKind
+    contribution: float
+    agreement: float | None = None
+    highest: bool = True
+    value: float | None = None
+    runner_up_value: float | None = None
+    others: tuple[float, float] | None = None

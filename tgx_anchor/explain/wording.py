@@ -1,0 +1,210 @@
+"""Sentences for people from the parts of an explanation."""
+
+from typing import Any
+
+from tgx_anchor.explain.candidate import Candidate
+from tgx_anchor.explain.reason import Reason
+
+_LABELS = {
+    'eigenvector': 'eigenvector centrality',
+    'pagerank': 'PageRank',
+}
+
+
+def person_text(identity: Any) -> str:
+    r"""Names a person: by its id, and plain numbers as :obj:`"person 7"`.
+
+    Args:
+        identity (Any): The id.
+    """
+    return f'person {identity}' if isinstance(identity, int) else str(identity)
+
+
+def percent_text(share: float) -> str:
+    r"""Writes a share as a whole percentage that is 0 or 100 only if it is exact.
+
+    Args:
+        share (float): The share.
+    """
+    if 0 < share < 0.01:
+        return 'under 1 %'
+    if 0.99 < share < 1:
+        return 'over 99 %'
+    return f'{100 * share:.0f} %'
+
+
+def reason_sentence(
+    reason: Reason,
+    anchor: Candidate,
+    runner_up: Candidate,
+    size: int,
+    num_anchors: int = 1,
+) -> str:
+    r"""Writes a reason for the anchor, with the values behind it.
+
+    Args:
+        reason (Reason): The reason.
+        anchor (Candidate): The predicted anchor.
+        runner_up (Candidate): The runner-up.
+        size (int): The number of members of the group.
+        num_anchors (int, optional): The number of anchors per group.
+            (default: :obj:`1`)
+    """
+    if reason.kind == 'strength':
+        return _strength_sentence(anchor, runner_up, num_anchors)
+    name, rival = person_text(anchor.id), person_text(runner_up.id)
+    value, others = reason.value, reason.others
+    if value is None or others is None:
+        return f'{name} differs from {rival} in {_label(reason)}.'
+    low, high = others
+    if value == reason.runner_up_value:
+        return (
+            f'{name} and {rival} have the same {_label(reason)}, but differ in how '
+            f'they compare with the members of their other groups.'
+        )
+    if low <= value <= high:
+        return _pair_sentence(reason, anchor, runner_up, value, reason.runner_up_value)
+    rest = rival if size == 2 else 'the others'
+    if reason.name == 'degree' and reason.kind == 'centrality':
+        text = f'{name} is in {_count(value, "group")}, {rest} in {_range(low, high)}'
+    else:
+        most = 'highest' if value > high else 'lowest'
+        text = f'{name} has the {most} {_label(reason)} of the group'
+        if reason.kind == 'attribute':
+            text += f': {_number(value)}, {rest} {_range(low, high)}'
+    if reason.agreement is None or reason.highest != (value > high):
+        return f'{text}.'
+    return f'{text} ({_rule(reason)}).'
+
+
+def against_sentence(reason: Reason, anchor: Candidate, runner_up: Candidate) -> str:
+    r"""Writes a reason that speaks for the runner-up.
+
+    Args:
+        reason (Reason): The reason.
+        anchor (Candidate): The predicted anchor.
+        runner_up (Candidate): The runner-up.
+    """
+    if reason.kind == 'strength':
+        own, other = anchor.strength or 0.0, runner_up.strength or 0.0
+        if own < other:
+            rival = person_text(runner_up.id)
+            name = person_text(anchor.id)
+            return (
+                f'Against it: {rival} has the strength {other:.2f}, {name} {own:.2f}.'
+            )
+        return (
+            f'Against it: their strengths differ less than their features suggest, '
+            f'{own:.2f} to {other:.2f}.'
+        )
+    if reason.value == reason.runner_up_value:
+        return f'Against it: {_label(reason)} in their other groups.'
+    text = _pair_sentence(
+        reason, runner_up, anchor, reason.runner_up_value, reason.value
+    )
+    return f'Against it: {text}'
+
+
+def record_sentence(person: Candidate) -> str:
+    r"""Writes which known groups a person anchors.
+
+    Args:
+        person (Candidate): The person.
+    """
+    name = person_text(person.id)
+    if person.num_known == 0:
+        return f'{name} is in no other group with a known anchor.'
+    missed = person.num_known - person.num_anchored
+    listed = _examples(person.known_for, person.num_anchored)
+    against = _examples(person.known_against, missed)
+    whole = 'its only' if person.num_known == 1 else f'its {person.num_known}'
+    known = 'known group' if person.num_known == 1 else 'known groups'
+    if person.num_anchored == 0:
+        verb = 'did not anchor' if person.num_known == 1 else 'anchored none of'
+        return f'{name} {verb} {whole} {known}{against}.'
+    if missed == 0:
+        share = whole if person.num_known == 1 else f'all {whole}'
+        return f'{name} anchored {share} {known}{listed}.'
+    return (
+        f'{name} anchored {person.num_anchored} of {whole} {known}{listed}, '
+        f'and did not anchor {missed}{against}.'
+    )
+
+
+def _strength_sentence(anchor: Candidate, runner_up: Candidate, count: int) -> str:
+    name, rival = person_text(anchor.id), person_text(runner_up.id)
+    own, other = anchor.strength, runner_up.strength
+    if own is None or other is None:
+        return f'{name} is stronger than {rival}.'
+    if own >= other:
+        text = f'{name} has the strength {own:.2f}, {rival} {other:.2f}'
+    else:
+        text = f'{name} has the strength {own:.2f}, less than {rival} with {other:.2f}'
+        if (anchor.share or 0) <= (runner_up.share or 0):
+            return f'{text}, but known anchors count more.'
+    if anchor.num_strongest is None or runner_up.num_strongest is None:
+        return f'{text}.'
+    best = 'the strongest' if count == 1 else f'among the {count} strongest'
+    link = ', but' if own < other else ';'
+    return (
+        f'{text}{link} {name} is {best} in {anchor.num_strongest} of its '
+        f'{_count(anchor.num_groups, "group")}, {rival} in {runner_up.num_strongest} '
+        f'of {runner_up.num_groups}.'
+    )
+
+
+def _pair_sentence(
+    reason: Reason,
+    first: Candidate,
+    second: Candidate,
+    value: float | None,
+    other: float | None,
+) -> str:
+    name, rival = person_text(first.id), person_text(second.id)
+    if value is None or other is None:
+        return f'{name} differs from {rival} in {_label(reason)}.'
+    if reason.kind == 'attribute':
+        return (
+            f'{name} has the {_label(reason)} {_number(value)}, {rival} '
+            f'{_number(other)}.'
+        )
+    if reason.name == 'degree':
+        return f'{name} is in {_count(value, "group")}, {rival} in {_number(other)}.'
+    more = 'higher' if value > other else 'lower'
+    return f'{name} has a {more} {_label(reason)} than {rival}.'
+
+
+def _rule(reason: Reason) -> str:
+    most = 'highest' if reason.highest else 'lowest'
+    if reason.name == 'degree' and reason.kind == 'centrality':
+        holds = (
+            f'the anchor is the member in the {"most" if reason.highest else "fewest"}'
+        )
+    else:
+        holds = f'the anchor has the {most}'
+    return f'in {percent_text(reason.agreement or 0.0)} of the known groups, {holds}'
+
+
+def _label(reason: Reason) -> str:
+    if reason.kind == 'centrality':
+        return _LABELS.get(reason.name, reason.name)
+    return reason.name
+
+
+def _number(value: float) -> str:
+    return f'{value:.0f}' if float(value).is_integer() else f'{value:.4g}'
+
+
+def _count(value: float, noun: str) -> str:
+    return f'{_number(value)} {noun}' if value == 1 else f'{_number(value)} {noun}s'
+
+
+def _range(low: float, high: float) -> str:
+    return _number(low) if low == high else f'{_number(low)} to {_number(high)}'
+
+
+def _examples(names: tuple[str, ...], count: int) -> str:
+    if not names:
+        return ''
+    more = ', ...' if count > len(names) else ''
+    return f' ({", ".join(names)}{more})'
