@@ -35,8 +35,17 @@ def test_dataset_table_is_the_catalogue() -> None:
     assert TEXT.split(begin)[1].split(end)[0].splitlines() == lines
 
 
+def test_result_table_is_the_benchmark() -> None:
+    report = README.parent / 'benchmarks' / 'results' / 'compare.md'
+    tables = report.read_text(encoding='utf-8').split('\n## ')
+    (accuracy,) = [table for table in tables if table.startswith('Accuracy')]
+    begin, end = '<!-- benchmarks/results/compare.md -->\n', '<!-- end -->'
+    shown = TEXT.split(begin)[1].split(end)[0].strip()
+    assert shown == accuracy.partition('\n')[2].strip()
+
+
 def test_every_model_is_in_the_table_of_methods() -> None:
-    table = TEXT.split('### Methods')[1].split('### Datasets')[0]
+    table = TEXT.split('### Methods')[1].split('## Datasets')[0]
     listed = set(re.findall(r'^\| `(\w+)` \|', table, re.MULTILINE))
     bases = (nn.AnchorModel, nn.HypergraphEncoder)
     exported = {

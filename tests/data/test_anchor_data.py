@@ -752,7 +752,7 @@ INVALID: list[tuple[Change, str]] = [
     ),
     (
         setting(role_names=['to', 'cc']),
-        "'role' must lie in [0, 2), the number of 'role_names' (got 2)",
+        "'role' must be below 2, the number of 'role_names' (got 2)",
     ),
     (setting(x=WIDE), "'x' must be finite (got -inf in row 2)"),
     (

@@ -1,16 +1,15 @@
 """A browser, and small models whose scores are known."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from tests.report.browser import Browser, find_chromium
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import AnchorModel
+from tgx_anchor.nn.predictors.fit_run import FitRun
 
 
 class FixedModel(AnchorModel):
@@ -22,8 +21,8 @@ class FixedModel(AnchorModel):
         if strength is not None:
             self.strength = strength
 
-    def fit(self, data: AnchorData, **kwargs: Any) -> Self:  # noqa: ARG002
-        return self
+    def _fit(self, data: AnchorData, run: FitRun) -> None:
+        pass
 
     def predict_proba(self, data: AnchorData) -> Tensor:  # noqa: ARG002
         return self.proba

@@ -133,9 +133,9 @@ def test_time(model: FixedModel, data: AnchorData) -> None:
     data.hyperedge_time = torch.tensor(seconds, dtype=torch.double)
     content = ReportContent.from_model(model, data)
     assert content.group_time == ['1000000000', '0.5', '2', '5', '4']
-    data.hyperedge_time = ['2026-05-01', None, float('nan'), '', 'May']
+    data.hyperedge_time = torch.tensor([1.0, float('nan'), 2.0, 3.0, 4.0])
     content = ReportContent.from_model(model, data)
-    assert content.group_time == ['2026-05-01', '', '', '', 'May']
+    assert content.group_time == ['1', '', '2', '3', '4']
     content = ReportContent.from_model(model, data, time=list('abcde'))
     assert content.group_time == list('abcde')
 

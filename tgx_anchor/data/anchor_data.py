@@ -438,7 +438,8 @@ class AnchorData(Data):
 
     def _check_attribute(self, key: str, value: Any) -> None:
         is_flag = key == 'y' or key.endswith('_mask')
-        if is_flag and not isinstance(value, Tensor):
+        is_tensor = is_flag or key == 'hyperedge_time'
+        if is_tensor and not isinstance(value, Tensor):
             raise ValueError(f"'{key}' must be a tensor (got {type(value).__name__})")
         owner = str(level(key))
         size, length = getattr(self, f'num_{owner}s'), _length(value)
@@ -478,10 +479,11 @@ class AnchorData(Data):
                 )
         role, count = self._store.get('role'), len(self.role_names)
         if count > 0 and isinstance(role, Tensor):
-            outside = role[(role < 0) | (role >= count)]
+            # Negative numbers stand for unknown roles.
+            outside = role[role >= count]
             if outside.numel() > 0:
                 raise ValueError(
-                    f"'role' must lie in [0, {count}), the number of 'role_names' "
+                    f"'role' must be below {count}, the number of 'role_names' "
                     f'(got {outside[0].item()})'
                 )
 

@@ -86,4 +86,5 @@ def _read_lines(path: Path) -> tuple[list[str], NDArray[np.int64], NDArray[np.in
         )
     integers = value.cast(pa.string()).cast(pa.int64())
     count = pc.list_value_length(fields).cast(pa.int64())
-    return keys, integers.to_numpy(), count.to_numpy()
+    # Arrow's own memory cannot be written to, which PyTorch warns about.
+    return keys, np.array(integers), np.array(count)

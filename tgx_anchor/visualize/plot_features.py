@@ -48,9 +48,7 @@ def plot_features(
         if data.get(name) is None:
             raise ValueError(f"'data' must have '{name}' ({call})")
     attr = data['incidence_attr']
-    # Without names, columns are numbered.
-    named = getattr(data, 'column_names', {}).get('incidence_attr', [])
-    names = list(named) or [f'incidence_{i}' for i in range(attr.size(1))]
+    names = data.names('incidence_attr')
     columns = [
         _number(feature, names) for feature in (names if features is None else features)
     ]

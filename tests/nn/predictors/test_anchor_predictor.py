@@ -152,6 +152,7 @@ def test_val_accuracy_of_roles_and_anchors() -> None:
 
 def test_roles() -> None:
     data = planted()
+    data.role_names = []
     # Planted anchors have role 0; a third role makes three outputs.
     data.role = data.role + (data.role == 1) * (torch.arange(len(data.role)) % 2)
     model = quick(num_epochs=2).fit(data)
@@ -171,6 +172,7 @@ def test_roles() -> None:
 
 def test_roles_that_are_not_learnt_are_never_right() -> None:
     data = planted()
+    data.role_names = []
     row = data.val_mask[data.hyperedge_index[1]]
     # Of the validation groups only: nothing is asked of roles that are not known.
     other = (data.role == 1) & row

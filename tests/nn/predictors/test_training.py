@@ -121,6 +121,7 @@ def test_same_roles_other_anchors(tmp_path: Any) -> None:
     size = data.hyperedge_size
     data = data.hyperedge_subgraph(size > 1)
     ptr, number = data.hyperedge_ptr, data.num_incidences
+    data.role_names = ['first', 'middle', 'last']
     data.role = torch.ones(number, dtype=torch.long)
     data.role[ptr[:-1]] = 0
     data.role[ptr[1:] - 1] = 2
