@@ -1,12 +1,10 @@
-"""Ten tables as people export them, each from the raw file to anchors in one command."""
+"""Ten tables as people export them, from the raw file to anchors in one command."""
 
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 
 from tests.cli.command import Run
@@ -96,8 +94,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     'monthly': (
         ['monthly', '--known', 'monthly.known.csv', '--time', 'when'],
         [
-            '3 files of text with commas in UTF-8 and text with semicolons in UTF-8 and '
-            'text with tabs in UTF-8',
+            '3 files of text with commas in UTF-8 and text with semicolons in UTF-8 '
+            'and text with tabs in UTF-8',
             "group = 'thread', member = 'person'",
             "known anchors: text with commas in UTF-8; group = 'thread'",
         ],

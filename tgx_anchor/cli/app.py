@@ -11,9 +11,12 @@ from tgx_anchor.cli.benchmark import benchmark
 from tgx_anchor.cli.datasets import datasets
 from tgx_anchor.cli.demo import demo
 from tgx_anchor.cli.evaluate import evaluate
+from tgx_anchor.cli.explain import explain
 from tgx_anchor.cli.fit import fit
 from tgx_anchor.cli.identify import identify
 from tgx_anchor.cli.predict import predict
+from tgx_anchor.cli.report import report
+from tgx_anchor.cli.suggest import suggest
 from tgx_anchor.cli.table_options import MEANINGS
 from tgx_anchor.cli.threads import set_wait_policy
 
@@ -26,7 +29,7 @@ app = typer.Typer(
     context_settings={'help_option_names': ['-h', '--help']},
 )
 app.command()(demo)
-for command in (identify, fit, predict, evaluate):
+for command in (identify, fit, predict, evaluate, explain, suggest, report):
     app.command(epilog=MEANINGS)(command)
 app.command()(datasets)
 app.command()(benchmark)

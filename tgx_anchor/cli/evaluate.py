@@ -63,7 +63,9 @@ def evaluate(
         if figures.get(name):
             lines.append(f'{figures[name]:,} {text} are not counted')
     talk.finish(
-        {'command': 'evaluate', **figures, 'accuracy_interval': [low, high]}, lines
+        {'command': 'evaluate', **figures, 'accuracy_interval': [low, high]},
+        lines,
+        is_result=True,
     )
 
 

@@ -25,14 +25,14 @@ def fit(
     talk = Talk(table, out)
     with talk.step('loading PyTorch'):
         from tgx_anchor.cli.anchor_table import check_folder
-        from tgx_anchor.cli.learning import assess, fit_model
+        from tgx_anchor.cli.learning import assess, describe, fit_model
         from tgx_anchor.cli.threads import set_threads
 
         set_threads(table.threads)
         check_folder(Path(out))
     groups = talk.read(files)
     model, data = fit_model(talk, groups.data)
-    figures, lines = assess(talk, model, data)
+    figures, lines = describe(assess(talk, model, data))
     with talk.step('writing'):
         model.save(out)
     known = int(data.known_mask.sum())

@@ -34,14 +34,19 @@ def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
     talk = Talk(table, out)
     with talk.step('loading PyTorch'):
         from tgx_anchor.cli.anchor_table import check_output, write_output
-        from tgx_anchor.cli.learning import assess, count_anchors, fit_model
+        from tgx_anchor.cli.learning import (
+            assess,
+            count_anchors,
+            describe,
+            fit_model,
+        )
         from tgx_anchor.cli.threads import set_threads
 
         set_threads(table.threads)
         check_output(out)
     groups = talk.read(files)
     model, data = fit_model(talk, groups.data)
-    figures, lines = assess(talk, model, data)
+    figures, lines = describe(assess(talk, model, data))
     with talk.step('predicting'):
         anchors = model.predictions(data)
     with talk.step('writing'):

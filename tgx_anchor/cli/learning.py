@@ -6,6 +6,7 @@ from tgx_anchor.cli.talk import Talk
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from torch import Tensor
 
     from tgx_anchor.data import AnchorData
     from tgx_anchor.nn import AnchorModel
@@ -57,43 +58,62 @@ def load_model(
     return model, data
 
 
-def assess(
-    talk: Talk, model: 'AnchorModel', data: 'AnchorData'
-) -> tuple[dict[str, Any], list[str]]:
-    r"""Computes the accuracy to expect, and prints the warnings about it.
+def assess(talk: Talk, model: 'AnchorModel', data: 'AnchorData') -> Any:
+    r"""Returns the assessment of a model, and prints its warnings; :obj:`None` if the
+    data has no known anchors.
 
     Args:
         talk (Talk): Prints warnings.
         model (AnchorModel): The fitted model.
         data (AnchorData): The hypergraph.
-
-    Returns:
-        Figures for programs, and lines for people.
     """
     method = getattr(model, 'assess', None)
-    if method is None:
-        return {}, []
+    if method is None or not bool(data.known_mask.any()):
+        return None
     with talk.step('assessment'):
         found = method(data)
     for warning in found.warnings:
         talk.warn(warning)
-    expected = found.expected_accuracy
+    return found
+
+
+def describe(assessment: Any) -> tuple[dict[str, Any], list[str]]:
+    r"""Returns the accuracy to expect, as figures for programs and lines for people.
+
+    Args:
+        assessment (Assessment, optional): The assessment of a model.
+    """
+    expected = None if assessment is None else assessment.expected_accuracy
     if expected is None:
         return {'expected_accuracy': None}, []
     figures = {
         'expected_accuracy': expected.value,
         'expected_accuracy_interval': [expected.low, expected.high],
         'num_held_out': expected.num_hyperedges,
-        'chance': found.chance,
-        'degree_accuracy': found.degree_accuracy,
+        'chance': assessment.chance,
+        'degree_accuracy': assessment.degree_accuracy,
     }
     line = (
         f'expected accuracy {expected.value:.1%} ({expected.low:.1%} to '
         f'{expected.high:.1%} with 95 % confidence, on {expected.num_hyperedges:,} '
-        f'held-out known groups); by chance {found.chance:.1%}, by degree '
-        f'{found.degree_accuracy:.1%}'
+        f'held-out known groups); by chance {assessment.chance:.1%}, by degree '
+        f'{assessment.degree_accuracy:.1%}'
     )
     return figures, [line]
+
+
+def suggest_groups(model: 'AnchorModel', data: 'AnchorData', number: int) -> 'pa.Table':
+    r"""Returns the groups whose anchor would help most if it were known.
+
+    Args:
+        model (AnchorModel): The fitted model.
+        data (AnchorData): The hypergraph.
+        number (int): The number of groups.
+    """
+    method = getattr(model, 'suggest', None)
+    if method is None:
+        raise ValueError(f'{type(model).__name__} cannot suggest groups')
+    return method(data, number)
 
 
 def count_anchors(data: 'AnchorData', table: 'pa.Table') -> tuple[dict[str, int], str]:
@@ -124,3 +144,20 @@ def count_anchors(data: 'AnchorData', table: 'pa.Table') -> tuple[dict[str, int]
     if nobody:
         line += f', {nobody:,} groups without members'
     return counts, line
+
+
+def least_certain(table: 'pa.Table', number: int) -> 'Tensor':
+    r"""Returns the numbers of the predicted groups with the smallest margins.
+
+    Args:
+        table (pyarrow.Table): The predictions.
+        number (int): The number of groups.
+    """
+    import torch
+
+    margin = torch.from_numpy(table['margin'].to_numpy().copy()).nan_to_num(2.0)
+    is_known = torch.tensor(
+        [source == 'known' for source in table['source'].to_pylist()]
+    )
+    order = torch.argsort(margin + 2 * is_known, stable=True)
+    return order[:number]

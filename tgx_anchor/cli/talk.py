@@ -132,12 +132,20 @@ class Talk:
         self.warn(f"{len(rows):,} {word} left out, see '{path}'")
         return str(path)
 
-    def finish(self, summary: Mapping[str, Any], lines: Sequence[str]) -> None:
+    def finish(
+        self,
+        summary: Mapping[str, Any],
+        lines: Sequence[str],
+        is_result: bool = False,
+    ) -> None:
         r"""Prints the summary.
 
         Args:
             summary (dict): The summary for programs.
             lines (list[str]): The summary for people.
+            is_result (bool, optional): If set to :obj:`True`, it is all that the
+                command is for, and printed even if it is to be quiet.
+                (default: :obj:`False`)
         """
         if self.options.json:
             document = {
@@ -146,7 +154,7 @@ class Talk:
                 'seconds': {k: round(v, 3) for k, v in self.seconds.items()},
             }
             typer.echo(json.dumps(document, ensure_ascii=False))
-        elif not self.options.quiet:
+        elif is_result or not self.options.quiet:
             for line in lines:
                 typer.echo(line, err=self.out == '-')
         sys.stdout.flush()

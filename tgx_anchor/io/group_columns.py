@@ -21,8 +21,8 @@ USUAL: dict[str, list[str]] = {
             question_id id
         """,
         'member': """
-            member member_id person person_id author author_id user user_id user_name username
-            name email email_address address node participant attendee
+            member member_id person person_id author author_id user user_id user_name
+            username name email email_address address node participant attendee
         """,
         'members': """
             members people persons authors users participants attendees recipients to
