@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from tests.cli.command import Run
@@ -154,3 +156,158 @@ def test_table_from_the_raw_file_to_anchors(
     assert found['accuracy'] == num_right / len(predicted)
     assert found['num_hyperedges'] == len(predicted)
     assert found['num_known'] == len(known)
+
+
+def anchors_of(run: Run, tmp_path: Path, name: str) -> dict[str, dict[str, str]]:
+    out = tmp_path / 'anchors.csv'
+    assert run('identify', *CASES[name][0], '--out', str(out)).code == 0
+    return {row['group']: row for row in read(out)}
+
+
+def test_people_are_named_by_their_address(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'mailbox').values()
+    names = {row[key] for row in rows for key in ('anchor', 'runner_up')} - {''}
+    assert len(names) == 26
+    assert all(name.endswith('@example.org') for name in names)
+    assert all(name == name.lower() for name in names)
+
+
+def test_group_of_deleted_users_has_nobody(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'threads')
+    assert list(rows['99999'].values()) == ['99999', '', '', '', '', '', 'predicted']
+    assert len(rows) == 121
+    assert all('NULL' not in row.values() for row in rows.values())
+
+
+def test_single_member_and_several_anchors(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'meetings')
+    assert list(rows['1on0-1'].values()) == [
+        *('1on0-1', 'Ida', '1', '', '', '1', 'predicted')
+    ]
+    assert rows['joint']['anchor'] in ('Ann', 'Bob')
+    assert rows['joint']['source'] == 'known'
+    assert len(rows) == 124
+
+
+def test_names_with_commas_and_quotes_stay_whole(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'windows')
+    assert list(rows)[:2] == ['Case 0, "closed"', 'Case 1, "closed"']
+    assert all(', ' in row['anchor'] for row in rows.values())
+
+
+def test_accents_stay(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'latin1')
+    names = {row['anchor'] for row in rows.values()}
+    assert {'Zoë Brontë', 'Jürgen Groß'} <= names | {
+        row['runner_up'] for row in rows.values()
+    }
+    assert next(iter(rows)) == 'Über 0'
+
+
+def test_bad_rows_are_written_with_the_reason(run: Run, tmp_path: Path) -> None:
+    rows = anchors_of(run, tmp_path, 'events')
+    assert 'ev-cut' not in rows
+    with (tmp_path / 'anchors.rejected.csv').open(encoding='utf-8') as file:
+        rejected = list(csv.DictReader(file))
+    assert [(row['file'], row['line']) for row in rejected] == [
+        ('events.jsonl', '44'),
+        ('events.jsonl', '84'),
+    ]
+    assert rejected[1]['reason'] == 'not a JSON object'
+    assert rejected[1]['row'] == '["not", "an", "object"]'
+
+
+def test_bad_rows_follow_the_error(run: Run) -> None:
+    code, out, err = run('identify', 'events.jsonl')
+    assert (code, out) == (2, '')
+    first, *rows = err.splitlines()
+    assert first.startswith("tgx-anchor: 2 bad rows, the first in line 44 of 'events")
+    assert len(rows) == 2
+    assert rows[1] == ('  events.jsonl:84: not a JSON object | ["not", "an", "object"]')
+
+
+def test_integer_ids_stay_integers(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / 'anchors.parquet'
+    assert run('identify', *CASES['projects'][0], '--out', str(out)).code == 0
+    table = pyarrow.parquet.read_table(out)
+    assert table.column_names == HEADER
+    assert table['group'].to_pylist() == list(range(900, 1020))
+    assert str(table['group'].type) == 'int64'
+    assert 'Nobody At All' not in table['anchor'].to_pylist()
+
+
+# The command #################################################################
+
+
+def test_summary_as_json(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'anchors.jsonl'
+    code, shown, _ = run('identify', str(mails), '--out', str(out), '--json')
+    assert code == 0
+    summary = json.loads(shown)
+    assert summary['num_groups'] == 90
+    assert summary['num_known'] == 30
+    assert summary['num_predicted'] == 60
+    assert summary['num_people'] == 30
+    assert summary['num_bad_rows'] == 0
+    assert summary['out'] == str(out)
+    assert set(summary['seconds']) >= {'reading', 'features', 'fitting', 'writing'}
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [record['group'] for record in records] == [f'm{i}' for i in range(90)]
+    assert records[0]['source'] == 'known'
+
+
+def test_streams(
+    run: Run, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / 'anchors.csv'
+    assert run('identify', str(mails), '-o', str(out), '-q') == (0, '', '')
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(mails.read_bytes())))
+    code, shown, said = run('identify', '-')
+    assert code == 0
+    assert shown == out.read_text(encoding='utf-8')
+    assert 'standard input: text with commas' in said
+    assert '60 predicted' in said
+
+
+def test_errors_name_the_standard_input(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b'group,member,is_anchor\na,b,perhaps\na,c,\n'
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(text)))
+    code, _, err = run('identify', '-')
+    assert code == 2
+    assert err.splitlines()[0].startswith(
+        "tgx-anchor: 1 bad row, the first in line 2 of 'standard input': 'is_anchor' "
+        "is neither yes nor no: 'perhaps'"
+    )
+    assert err.splitlines()[1].startswith('  standard input:2: ')
+
+
+def test_seed_repeats(run: Run, mails: Path) -> None:
+    first, second, other = (
+        run('identify', str(mails), '--seed', seed, '-q').out for seed in '774'
+    )
+    assert first == second != other
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (['nowhere.csv'], "'nowhere.csv'"),
+        (['wide.truth.csv', '--anchor', 'none'], "'--member'"),
+        (['latin1.csv'], "(got the columns 'Gruppe', 'Person', 'Führung')"),
+        (['threads.tsv', '--group', 'thread'], "no column 'thread' for '--group'"),
+        (['monthly'], 'no anchor is known, and there is nothing to learn from: name'),
+        (['meetings.csv', '--out', 'anchors.xls'], 'must end in one of .csv'),
+        (['meetings.csv', '--out', 'nowhere/a.csv'], 'a folder that exists'),
+        (['meetings.csv', '--out', 'monthly'], 'end in one of'),
+        (['meetings.csv', '--json'], "name a file by '--out'"),
+        (['meetings.csv', '--member', 'a', '--members', 'b'], 'give one of them'),
+    ],
+)
+def test_wrong_input_is_one_line(run: Run, words: list[str], message: str) -> None:
+    code, out, err = run('identify', *words)
+    assert (code, out) == (2, '')
+    last = err.splitlines()[-1]
+    assert last.startswith('tgx-anchor: ')
+    assert message in last

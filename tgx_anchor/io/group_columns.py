@@ -125,7 +125,7 @@ class GroupColumns:
             )
         self.value = None
         if anchor is not None:
-            column, equals, value = anchor.rpartition('=')
+            column, equals, value = anchor.partition('=')
             if anchor not in names and equals:
                 anchor, self.value = column, value
             anchor = _find(names, anchor, '--anchor')

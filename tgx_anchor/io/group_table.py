@@ -535,7 +535,7 @@ class _Reader:
         if wanted is not None:
             self.flag = np.array([w == wanted for w in words], np.bool_)[number]
             return
-        if not _are_flags(names.value):
+        if not name.lower().startswith('is_') and not _are_flags(names.value):
             self.anchors = _Lists(np.arange(self.size), self._people(names))
             self.notes.append(f'{name!r} names the anchor of the group')
             return
@@ -657,10 +657,10 @@ class _Reader:
 
         used = np.zeros(len(group_value), dtype=np.bool_)
         used[group_of_row[good]] = True
-        group_number = np.cumsum(used) - 1
+        group_number = np.append(np.cumsum(used) - 1, -1)
         present = np.zeros(len(person_value), dtype=np.bool_)
         present[node] = True
-        node_number = np.cumsum(present) - 1
+        node_number = np.append(np.cumsum(present) - 1, -1)
         people = self.members.names.are_integers and (
             self.anchors.names.are_integers or len(self.anchors.row) == 0
         )
