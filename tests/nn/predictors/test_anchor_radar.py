@@ -876,6 +876,13 @@ def test_fitted_table_with_other_people() -> None:
     assert not torch.equal(model.node_strength(other), model.strength)
     other.node_id = None
     assert torch.equal(model.node_strength(other), model.strength)
+    # Nobody is known, whatever the table.
+    assert torch.equal(
+        model.node_strength(old, same_people=False),
+        model.node_strength(other, same_people=False),
+    )
+    strangers = model.node_strength(old, same_people=False)
+    assert not torch.equal(strangers, model.strength)
 
 
 def test_memory_is_saved(tmp_path: Path) -> None:

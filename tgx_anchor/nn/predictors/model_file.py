@@ -157,9 +157,7 @@ def _checked_bytes(path: Path) -> memoryview:
                 f'{version}, this one reads {_VERSION}): update it'
             )
         if version < _VERSION:
-            raise ValueError(
-                f"'{path}' is damaged: it has the format {version}, which never was"
-            )
+            raise ValueError(f"'{path}' is damaged: there is no format {version}")
         if size != length:
             state = 'not complete' if size < length else 'damaged'
             raise ValueError(
