@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
     """
     set_wait_policy()
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name='tgx-anchor', standalone_mode=False)
     except typer.Abort:
         return 130
     except typer.Exit as done:
