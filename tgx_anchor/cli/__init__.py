@@ -7,8 +7,6 @@ command runs: help, the version and wrong arguments answer at once.
 import sys
 from collections.abc import Sequence
 
-from tgx_anchor.cli.interrupt import STOPPED, Interrupt, say_stopped
-
 __all__ = ['main']
 
 
@@ -19,6 +17,8 @@ def main() -> None:
     ten bad rows of a table may follow, and :kbd:`Ctrl-C` with one line and exit code
     130.
     """
+    from tgx_anchor.cli.interrupt import STOPPED, Interrupt, say_stopped
+
     interrupt = Interrupt()
     try:
         interrupt.install()
