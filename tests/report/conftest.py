@@ -24,7 +24,11 @@ class FixedModel(AnchorModel):
     def _fit(self, data: AnchorData, run: FitRun) -> None:
         pass
 
-    def predict_proba(self, data: AnchorData) -> Tensor:  # noqa: ARG002
+    def predict_proba(
+        self,
+        data: AnchorData,  # noqa: ARG002
+        same_people: bool | None = None,  # noqa: ARG002
+    ) -> Tensor:
         return self.proba
 
 

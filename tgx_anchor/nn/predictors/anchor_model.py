@@ -219,7 +219,8 @@ class AnchorModel(torch.nn.Module, ABC):
 
         Shapes:
             - **output:** :math:`(M)` node numbers, or :math:`(M, k)` if :obj:`k` is
-              larger than one, best first; :obj:`-1` where members run out
+              larger than one, best first; :obj:`-1`, which is nobody, where members
+              run out
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"'k' must be a positive integer (got {k})")

@@ -19,9 +19,9 @@ class People(torch.nn.Module):
     people in other hypergraphs.
 
     The same id is the same person if both hypergraphs have the same
-    :obj:`data.source`; tables of your own have none. Ids are compared as texts. Nodes
-    without :obj:`node_id` are nobody in particular, unless :obj:`same_people=True` says
-    that nodes of the same number are the same person.
+    :obj:`data.source`; tables of your own have none. Ids are compared as texts. Without
+    :obj:`node_id` nobody is recognised, unless :obj:`same_people=True` says that nodes
+    of the same number are the same person.
     """
 
     named: Tensor
@@ -103,8 +103,8 @@ def has_ids(data: AnchorData) -> bool:
     r"""Returns :obj:`True` if the nodes of one hypergraph have ids.
 
     Args:
-        data (AnchorData): The hypergraph; the ids of a batch name nobody, since they
-            repeat.
+        data (AnchorData): The hypergraph. The ids of a batch may repeat, and do not
+            count.
     """
     return data.get('node_id') is not None and not isinstance(data, Batch)
 
