@@ -12,6 +12,8 @@ from tgx_anchor.utils import distinct_hyperedges
 
 # A feature counts as far as it agrees by more than this number of standard errors.
 _ERRORS = 2.0
+# The number of parts of the known groups for the record of people.
+_PARTS = 10
 
 
 class Agreement(NamedTuple):
@@ -22,11 +24,13 @@ class Agreement(NamedTuple):
         highest (bool): :obj:`False` if it is about the lowest value.
         skill (float): The rate above chance, zero for chance and one for a feature
             that always tells the anchor.
+        error (float): The standard error of the rate.
     """
 
     rate: float
     highest: bool
     skill: float
+    error: float
 
 
 def agreement(
@@ -49,22 +53,60 @@ def agreement(
         - **value:** :math:`(P)`
         - **mask:** :math:`(M)`
     """
+    if mask is None:
+        mask = torch.ones_like(groups.hyperedge_size, dtype=torch.bool)
+    weight = 1 / _copies(groups, mask)[1].double()
+    count = float(weight.sum())
+    chance = _rate(torch.zeros_like(value), groups, mask, weight)
+    rates = [_rate(score, groups, mask, weight) for score in (value, -value)]
+    best, highest = max(rates), rates[0] >= rates[1]
+    margin = _ERRORS * math.sqrt(chance * (1 - chance) / count)
+    skill = (best - chance - margin) / (1 - chance) if chance < 1 else 0.0
+    error = math.sqrt(best * (1 - best) / count)
+    return Agreement(best, highest, max(skill, 0.0), error)
+
+
+def record_skill(groups: AnchorData) -> float:
+    r"""Measures how well the record of people tells the anchor of a known group: the
+    share of other known groups that each member anchors. The groups are divided into
+    ten parts, and the record for each part is taken from the others, so that no group
+    is evidence of itself.
+
+    Args:
+        groups (AnchorData): The hypergraph, with known anchors that leave a choice.
+
+    Returns:
+        The rate above chance, between zero and one.
+    """
+    node, hyperedge = groups.hyperedge_index
+    y, num_nodes = groups['y'], int(groups.num_nodes or 0)
+    mask = torch.ones_like(groups.hyperedge_size, dtype=torch.bool)
+    number, copies = _copies(groups, mask)
+    part = (number % _PARTS)[hyperedge]
+    # People without a record get that of the mean.
+    mean = y.double().mean()
+    value = torch.zeros_like(node, dtype=torch.double)
+    for each in range(_PARTS):
+        other = part != each
+        anchored = torch.bincount(node[other & y], minlength=num_nodes)
+        total = torch.bincount(node[other], minlength=num_nodes)
+        record = (anchored + mean) / (total + 1)
+        value = torch.where(other, value, record[node])
+    weight = 1 / copies.double()
+    chance = _rate(torch.zeros_like(value), groups, mask, weight)
+    rate = _rate(value, groups, mask, weight)
+    return max((rate - chance) / (1 - chance), 0.0) if chance < 1 else 0.0
+
+
+def _copies(groups: AnchorData, mask: Tensor) -> tuple[Tensor, Tensor]:
+    # The number of each hyperedge in the mask among distinct ones, and of its copies.
     number = distinct_hyperedges(
         groups.hyperedge_index, int(groups.num_nodes or 0), groups.num_hyperedges
     )
-    if mask is None:
-        mask = torch.ones_like(number, dtype=torch.bool)
     number = torch.unique(number[mask], return_inverse=True)[1]
-    weight = 1 / torch.bincount(number)[number].double()
-    count = float(weight.sum())
+    return number, torch.bincount(number)[number]
 
-    def rate(score: Tensor) -> float:
-        found = AnchorEvaluator().per_hyperedge(score, groups, mask)['accuracy']
-        return float((weight * found).sum()) / count
 
-    chance = rate(torch.zeros_like(value))
-    rates = rate(value), rate(-value)
-    best, highest = max(rates), rates[0] >= rates[1]
-    error = math.sqrt(chance * (1 - chance) / count)
-    skill = (best - chance - _ERRORS * error) / (1 - chance) if chance < 1 else 0.0
-    return Agreement(best, highest, max(skill, 0.0))
+def _rate(score: Tensor, groups: AnchorData, mask: Tensor, weight: Tensor) -> float:
+    found = AnchorEvaluator().per_hyperedge(score, groups, mask)['accuracy']
+    return float((weight * found).sum() / weight.sum())

@@ -1,5 +1,6 @@
 """Explains the predictions of a model for a hypergraph."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from numbers import Integral
@@ -11,7 +12,7 @@ from torch_geometric.data import Batch
 from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.explain.agreement import Agreement, agreement
+from tgx_anchor.explain.agreement import Agreement, agreement, record_skill
 from tgx_anchor.explain.attribution import integrated_gradients
 from tgx_anchor.explain.candidate import Candidate
 from tgx_anchor.explain.explanation import TIE, Explanation
@@ -27,9 +28,12 @@ from tgx_anchor.nn import (
 from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.predictors.incidence_features import incidence_features
 from tgx_anchor.nn.predictors.known_anchors import check_data
+from tgx_anchor.transforms.add_topological_features import CENTRALITIES
 from tgx_anchor.utils import arange_by_ptr, group_topk
 from tgx_anchor.utils.messages import shorten
 
+# The number of standard errors within which two rates are equal.
+_EQUAL = 2.0
 # The number of groups whose features are in memory at once.
 _CHUNK_GROUPS = 4096
 
@@ -59,31 +63,31 @@ class Explainer:
     Preparing it costs about as much as a prediction. After that, each group costs a
     fraction of a millisecond.
 
-    The model prefers the predicted anchor :math:`v` to the runner-up :math:`u` with
-    some probability :math:`p`. For :class:`~tgx_anchor.nn.AnchorRadar`, it is
+    The model prefers the predicted anchor :math:`v` to the runner-up :math:`u` with the
+    probability :math:`p = p_v / (p_v + p_u)`. For
+    :class:`~tgx_anchor.nn.AnchorRadar`, it is divided into
 
     .. math::
-        p = \max \left( \sigma(s^{(2)}_v - s^{(2)}_u),
-        \frac{p_v}{p_v + p_u} \right),
-
-    the larger one of what the strengths :math:`s^{(2)}` and the predicted probabilities
-    say of the two. It is divided into
-
-    .. math::
-        p - \frac{1}{2} = \sum_f r_f \, \phi_f \,
+        p - \frac{1}{2} = \sum_f r_f^2 \, \phi_f \,
         \frac{\sigma(\Delta) - 1/2}{\Delta} + \text{rest}, \qquad
         \Delta = s^{(1)}_{v;e} - s^{(1)}_{u;e} = \sum_f \phi_f,
 
     where :math:`\phi_f` are the integrated gradients of stage 1 along the line from the
-    features of the runner-up to those of the anchor, summed over all columns of one
-    centrality, and :math:`r_f \in [0, 1]` is the skill of the feature: how often it
-    tells the anchor of a known group by itself, above chance. Stage 1 can recognise
-    single people by their features; the skill keeps such a coincidence from being told
-    as a rule. It is one if no group is known, and zero if the two people differ in
-    the other direction than the anchors of known groups do. The rest is due to the
-    *strength* of the two people: what their known groups, and the scores in all their
-    groups, tell beyond the features here. Without strengths (:obj:`stages="first"`),
-    there is no rest, and :math:`r_f` only orders the reasons.
+    features of the runner-up to those of the anchor. They are summed over the columns
+    of all centralities, which are too much alike to be told apart in a single group:
+    the one that agrees best with the known anchors stands for all, the degree if it is
+    as good as the best.
+
+    The number :math:`r_f \in [0, 1]` says how far a feature is a rule: how often it
+    tells the anchor of a known group by itself, above chance, relative to the best
+    feature or to the record of people in other known groups, whichever is better. Stage
+    1 can recognise single people by their features, and :math:`r_f` keeps such a
+    coincidence from being told as a reason. It is one if no group is known, and zero if
+    the two people differ in the other direction than anchors and others in known
+    groups. The rest is due to the *strength* of the two people: what their known
+    groups, and the scores in all their groups, tell beyond the features here. Without
+    strengths (:obj:`stages="first"`), :math:`p = \sigma(\Delta)`, there is no rest, and
+    :math:`r_f` only orders the reasons.
 
     A :class:`~tgx_anchor.nn.DegreeHeuristic` has the degree as its only reason. Other
     models have no reasons, only probabilities and known groups.
@@ -121,6 +125,8 @@ class Explainer:
         self._strengths = self._learnt_strengths()
         self._features = self._compared_features()
         self._agreement = [self._measure(feature) for feature in self._features]
+        self._trust = self._relative_skills()
+        self._centralities = self._ordered_centralities()
 
     def explain(self, hyperedge: Any) -> Explanation:
         r"""Explains the prediction for one group.
@@ -278,6 +284,37 @@ class Explainer:
         mask = self._known.known_mask & self.data.choice_mask
         return agreement(feature.value, self.data, mask) if mask.any() else None
 
+    def _relative_skills(self) -> list[float]:
+        groups = self._known.hypergraph
+        skills = [found.skill for found in self._agreement if found is not None]
+        if skills and groups.num_hyperedges > 0:
+            skills.append(record_skill(groups))
+        best = max(skills, default=0.0)
+        return [
+            1.0 if found is None else (found.skill / best) ** 2 if best > 0 else 0.0
+            for found in self._agreement
+        ]
+
+    def _ordered_centralities(self) -> list[int]:
+        # The places of centralities among the features, those first that stand for the
+        # others: of equally good ones in the order of 'CENTRALITIES'.
+        order = list(CENTRALITIES)
+        rates: dict[int, float] = {}
+        for k, feature in enumerate(self._features):
+            if feature.kind == 'centrality':
+                found = self._agreement[k]
+                rates[k] = 0.0 if found is None else found.rate
+        best = max(rates, key=rates.__getitem__, default=-1)
+        found = self._agreement[best] if rates else None
+        least = rates[best] - _EQUAL * found.error if found is not None else 0.0
+        return sorted(
+            rates,
+            key=lambda k: (
+                -rates[k] if rates[k] < least else -math.inf,
+                order.index(self._features[k].name),
+            ),
+        )
+
     # Explaining ##############################################################
 
     def _explain_chunk(self, chosen: Tensor) -> list[Explanation]:
@@ -382,9 +419,6 @@ class Explainer:
         chance = self._proba[best]
         total = chance.sum(1)
         preference = torch.where(total > 0, chance[:, 0] / total, 0.5)
-        if self._strengths is not None:
-            own, other = self._strengths.strength[data.hyperedge_index[0][best]].T
-            preference = torch.maximum(preference, torch.sigmoid(own - other))
 
         incidence, group = arange_by_ptr(
             self._ptr[chosen], self._ptr[chosen + 1] - self._ptr[chosen]
@@ -437,13 +471,25 @@ class Explainer:
             delta.abs() > 1e-6, (torch.sigmoid(delta) - 0.5) / delta, 0.25
         )
         out = out * slope.unsqueeze(1)
+        if self._centralities:
+            net = out[:, self._centralities].sum(1)
+            lead = torch.full_like(first, self._centralities[0])
+            for k in reversed(self._centralities):
+                lead = torch.where(self._agrees(k, gap, net), k, lead)
+            out[:, self._centralities] = 0.0
+            out.scatter_(1, lead.unsqueeze(1), net.unsqueeze(1))
         if self._strengths is None:
             return out
-        for k, found in enumerate(self._agreement):
-            if found is not None:
-                side = gap[:, k] if found.highest else -gap[:, k]
-                out[:, k] *= torch.where(side * out[:, k] > 0, found.skill, 0.0)
+        for k, trust in enumerate(self._trust):
+            out[:, k] *= torch.where(self._agrees(k, gap, out[:, k]), trust, 0.0)
         return out
+
+    def _agrees(self, k: int, gap: Tensor, contribution: Tensor) -> Tensor:
+        # Whether a contribution has the direction in which a feature tells anchors.
+        found = self._agreement[k]
+        if found is None:
+            return gap[:, k] != 0
+        return (gap[:, k] if found.highest else -gap[:, k]) * contribution > 0
 
     def _stage1_features(self, model: AnchorRadar, incidence: Tensor) -> Tensor:
         # The features of some incidences, without those of all others.
@@ -460,13 +506,14 @@ class Explainer:
 
     def _reasons(self, parts: _Parts, place: int) -> tuple[Reason, ...]:
         out = []
-        skill = []
+        order = []
         for k, feature in enumerate(self._features):
             contribution = parts.contribution[place][k]
             if contribution == 0:
                 continue
             found = self._agreement[k]
-            skill.append(1.0 if found is None else found.skill)
+            trust = self._trust[k] if parts.rest is None else 1.0
+            order.append(trust * contribution)
             out.append(
                 Reason(
                     name=feature.name,
@@ -477,16 +524,28 @@ class Explainer:
                     value=parts.value[place][k],
                     runner_up_value=parts.runner_up[place][k],
                     others=(parts.low[place][k], parts.high[place][k]),
+                    also=self._likewise(parts, place, k),
                 )
             )
-        order = [reason.contribution for reason in out]
-        if parts.rest is None:
-            order = [weight * part for weight, part in zip(skill, order, strict=True)]
-        elif parts.rest[place] != 0:
+        if parts.rest is not None and parts.rest[place] != 0:
             out.append(Reason('strength', 'strength', parts.rest[place]))
             order.append(parts.rest[place])
         ranked = sorted(range(len(out)), key=order.__getitem__, reverse=True)
         return tuple(out[i] for i in ranked)
+
+    def _likewise(self, parts: _Parts, place: int, k: int) -> tuple[str, ...]:
+        # Other centralities in which the anchor is the highest, or lowest, as in this.
+        value, low, high = (
+            column[place] for column in (parts.value, parts.low, parts.high)
+        )
+        if k not in self._centralities or low[k] <= value[k] <= high[k]:
+            return ()
+        return tuple(
+            self._features[i].name
+            for i in self._centralities
+            if i != k
+            and (value[i] > high[i] if value[k] > high[k] else value[i] < low[i])
+        )
 
 
 def explain(

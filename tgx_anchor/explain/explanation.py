@@ -85,12 +85,18 @@ class Explanation:
         told = [
             r for r in self.reasons if abs(r.contribution) >= _LEAST_SHARE * largest > 0
         ]
-        for reason in [r for r in told if r.contribution > 0][:_MOST_REASONS]:
+        kept = [r for r in told if r.contribution > 0][:_MOST_REASONS]
+        has_strength = anchor.strength is not None and not self.is_tie
+        if has_strength and all(r.kind != 'strength' for r in kept):
+            # No reason, but what the prediction comes from.
+            kept.append(Reason('strength', 'strength', 0.0))
+        for reason in kept:
             out.append(
                 reason_sentence(reason, anchor, runner_up, self.size, self.num_anchors)
             )
         out += [record_sentence(anchor), record_sentence(runner_up)]
-        for reason in [r for r in told[::-1] if r.contribution < 0][:_MOST_REASONS]:
+        against = [r for r in told[::-1] if r.contribution < 0 and r.kind != 'strength']
+        for reason in against[:_MOST_REASONS]:
             out.append(against_sentence(reason, anchor, runner_up))
         return out
 

@@ -12,8 +12,8 @@ class Reason:
 
     Args:
         name (str): :obj:`"strength"` for the strength of the two people beyond what
-            their features tell; or the centrality, such as :obj:`"degree"`; or the name
-            of the attribute.
+            their features tell; or the centrality, such as :obj:`"degree"`, that stands
+            for all of them; or the name of the attribute.
         kind (str): :obj:`"strength"`, :obj:`"centrality"` or :obj:`"attribute"`.
         contribution (float): The part of the preference that is due to it, negative if
             it speaks for the runner-up.
@@ -27,6 +27,8 @@ class Reason:
             (default: :obj:`None`)
         others (tuple[float, float], optional): The lowest and the highest value of all
             members but the anchor. (default: :obj:`None`)
+        also (tuple[str], optional): Other centralities in which the anchor is the
+            highest or lowest member likewise. (default: :obj:`()`)
     """
 
     name: str
@@ -37,3 +39,4 @@ class Reason:
     value: float | None = None
     runner_up_value: float | None = None
     others: tuple[float, float] | None = None
+    also: tuple[str, ...] = ()

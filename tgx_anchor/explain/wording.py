@@ -65,11 +65,16 @@ def reason_sentence(
     if low <= value <= high:
         return _pair_sentence(reason, anchor, runner_up, value, reason.runner_up_value)
     rest = rival if size == 2 else 'the others'
+    most = 'highest' if value > high else 'lowest'
     if reason.name == 'degree' and reason.kind == 'centrality':
         text = f'{name} is in {_count(value, "group")}, {rest} in {_range(low, high)}'
+        if reason.also:
+            text += f', and has the {most} {_labels(reason.also)}'
     else:
-        most = 'highest' if value > high else 'lowest'
-        text = f'{name} has the {most} {_label(reason)} of the group'
+        labels = _label(reason)
+        if reason.also:
+            labels = _labels((reason.name, *reason.also))
+        text = f'{name} has the {most} {labels} of the group'
         if reason.kind == 'attribute':
             text += f': {_number(value)}, {rest} {_range(low, high)}'
     if reason.agreement is None or reason.highest != (value > high):
@@ -78,25 +83,13 @@ def reason_sentence(
 
 
 def against_sentence(reason: Reason, anchor: Candidate, runner_up: Candidate) -> str:
-    r"""Writes a reason that speaks for the runner-up.
+    r"""Writes a feature that speaks for the runner-up.
 
     Args:
         reason (Reason): The reason.
         anchor (Candidate): The predicted anchor.
         runner_up (Candidate): The runner-up.
     """
-    if reason.kind == 'strength':
-        own, other = anchor.strength or 0.0, runner_up.strength or 0.0
-        if own < other:
-            rival = person_text(runner_up.id)
-            name = person_text(anchor.id)
-            return (
-                f'Against it: {rival} has the strength {other:.2f}, {name} {own:.2f}.'
-            )
-        return (
-            f'Against it: their strengths differ less than their features suggest, '
-            f'{own:.2f} to {other:.2f}.'
-        )
     if reason.value == reason.runner_up_value:
         return f'Against it: {_label(reason)} in their other groups.'
     text = _pair_sentence(
@@ -146,11 +139,16 @@ def _strength_sentence(anchor: Candidate, runner_up: Candidate, count: int) -> s
         return f'{text}.'
     best = 'the strongest' if count == 1 else f'among the {count} strongest'
     link = ', but' if own < other else ';'
-    return (
-        f'{text}{link} {name} is {best} in {anchor.num_strongest} of its '
-        f'{_count(anchor.num_groups, "group")}, {rival} in {runner_up.num_strongest} '
-        f'of {runner_up.num_groups}.'
-    )
+    return f'{text}{link} {name} is {best} {_part(anchor)}, {rival} {_part(runner_up)}.'
+
+
+def _part(person: Candidate) -> str:
+    won, total = person.num_strongest or 0, person.num_groups
+    if total == 1:
+        return 'in its only group' if won else 'not in its only group'
+    if won in (0, total):
+        return f'in {"all" if won else "none"} of its {total} groups'
+    return f'in {won} of its {total} groups'
 
 
 def _pair_sentence(
@@ -189,6 +187,11 @@ def _label(reason: Reason) -> str:
     if reason.kind == 'centrality':
         return _LABELS.get(reason.name, reason.name)
     return reason.name
+
+
+def _labels(names: tuple[str, ...]) -> str:
+    *head, last = (_LABELS.get(name, name) for name in names)
+    return f'{", ".join(head)} and {last}' if head else last
 
 
 def _number(value: float) -> str:
