@@ -22,7 +22,6 @@ from tgx_anchor.data.building import (
     Ids,
     IntArray,
     build_data,
-    find_repeats,
     to_features,
 )
 from tgx_anchor.io.bad_row import BadRow, BadRowError
@@ -646,14 +645,15 @@ class _Reader:
         group = group_of_row[self.members.row[keep]]
         node = member[keep]
         flag = self.flag[keep]
-        self.counts['repeated_members'] = len(find_repeats(node, group))
         # An anchor is one more row of its group, which says yes.
         node = np.concatenate([node, anchor[keep_anchor]])
         group = np.concatenate([group, group_of_row[self.anchors.row[keep_anchor]]])
         num_rows = len(flag)
         y = np.concatenate([flag, np.ones(int(keep_anchor.sum()), dtype=np.bool_)])
         node, group, y, row = _merge_repeats(node, group, y)
-        self.counts['added_anchors'] = int((row >= num_rows).sum())
+        num_members = int((row < num_rows).sum())
+        self.counts['repeated_members'] = num_rows - num_members
+        self.counts['added_anchors'] = len(row) - num_members
 
         used = np.zeros(len(group_value), dtype=np.bool_)
         used[group_of_row[good]] = True
@@ -811,18 +811,18 @@ def _merge_repeats(
     node: IntArray, group: IntArray, y: BoolArray
 ) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
     # Keeps the first of equal incidences, an anchor if any of them is one.
-    row = np.arange(len(node))
-    if not len(find_repeats(node, group)):
-        return node, group, y, row
-    order = np.lexsort((row, node, group))
+    pair = group * (int(node.max(initial=0)) + 1) + node
+    ordered = np.sort(pair)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return node, group, y, np.arange(len(node))
+    order = np.argsort(pair, kind='stable')
     first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (np.diff(group[order]) != 0) | (np.diff(node[order]) != 0)
+    first[1:] = ordered[1:] != ordered[:-1]
     start = np.flatnonzero(first)
-    anchors = np.logical_or.reduceat(y[order], start)
-    kept = order[start]
-    back = np.argsort(kept)
-    kept = kept[back]
-    return node[kept], group[kept], anchors[back], kept
+    anchors = np.zeros(len(order), dtype=np.bool_)
+    anchors[order[start]] = np.logical_or.reduceat(y[order], start)
+    kept = np.sort(order[start])
+    return node[kept], group[kept], anchors[kept], kept
 
 
 def _earliest(time: FloatArray, owner: IntArray, size: int) -> FloatArray:
