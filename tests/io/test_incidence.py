@@ -31,6 +31,8 @@ from tests.io.strategies import (
 from tests.strategies import one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
 from tgx_anchor.io import read_incidence, write_incidence
+from tgx_anchor.io.bad_row import BadRowError
+from tgx_anchor.io.incidence import inspect_incidence
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.txt', '.jsonl.gz', '.parquet']
@@ -930,3 +932,77 @@ def test_read_incidence_text_is_right_or_refuses(tmp_path: Path, text: bytes) ->
     path = tmp_path / 'damaged.csv'
     path.write_bytes(text)
     check_against(lambda: read_incidence(path, header=True), lambda: slow_text(text))
+
+
+# Tables as people export them ####################################################
+
+
+def test_tidy_rows_without_members_name_their_group(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_text(
+        'group,member,is_anchor\na,NULL,\n b , ann ,x\nb,bob,-\n,,\nc,ann,\n',
+        encoding='utf-8',
+    )
+    with pytest.raises(BadRowError):
+        inspect_incidence(path)
+    reading = inspect_incidence(path, tidy=True)
+    data = reading.data
+    assert data.hyperedge_id == ['a', 'b', 'c']
+    assert data.node_id == ['ann', 'bob']
+    assert data.hyperedge_size.tolist() == [0, 2, 1]
+    assert data['y'].tolist() == [True, False, False]
+    assert reading.num_rows == 5
+    assert reading.flags == {'x': True, '-': False}
+    assert 'rows without a member, which only name their group: 1' in reading.notes
+
+
+def test_tidy_wide_rows_keep_their_order() -> None:
+    table = {'group': ['a', 'b', 'c'], 'members': ['', 'x;y', 'NA']}
+    table['anchor'] = ['z', '', '']
+    data = inspect_incidence(table, anchor='anchor', tidy=True).data
+    assert data.hyperedge_id == ['a', 'b', 'c']
+    assert data.hyperedge_size.tolist() == [1, 2, 0]
+
+
+def test_skipped_rows_leave_no_ids(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_text(
+        'group,member,is_anchor\na,ann,1\na,bob,\n,cat,\nb,dan,z\n', encoding='utf-8'
+    )
+    reading = inspect_incidence(path, skip_bad=True)
+    assert reading.data.hyperedge_id == ['a']
+    assert reading.data.node_id == ['ann', 'bob']
+    assert [row.line for row in reading.bad_rows] == [4, 5]
+
+
+def test_people_by_their_addresses() -> None:
+    table = {
+        'to': ['"Lee, Ann" <Ann@x.org>; BOB@x.org', 'bob@x.org, Cat'],
+        'from': ['ann@x.org', None],
+    }
+    data = inspect_incidence(
+        table, members='to', anchor='from', sep=None, addresses=True
+    ).data
+    assert data.node_id == ['ann@x.org', 'bob@x.org', 'Cat']
+    assert data['y'].tolist() == [True, False, False, False]
+
+
+def test_long_table_may_name_the_anchor() -> None:
+    table = {'group': [1, 1, 2], 'member': list('abc'), 'boss': ['b', 'b', '']}
+    data = inspect_incidence(table, anchor='boss').data
+    assert data['y'].tolist() == [False, True, False]
+
+
+def test_anchors_only() -> None:
+    table = {'group': [1, 2, 2], 'anchor': ['Lee, Ann', 'b', 'c']}
+    reading = inspect_incidence(table, anchors_only=True, sep=None, max_anchors=None)
+    assert reading.data.node_id == ['Lee, Ann', 'b', 'c']
+    assert reading.data['y'].tolist() == [True, True, True]
+    with one_line_error("'member'"):
+        inspect_incidence(table)
+
+
+@pytest.mark.parametrize(('cell', 'expected'), [('a|b', 2), ('a,b', 2), ('a;b,c', 2)])
+def test_separator_that_occurs(cell: str, expected: int) -> None:
+    data = inspect_incidence({'members': [cell]}, sep=None).data
+    assert data.num_nodes == expected

@@ -5,6 +5,7 @@ command runs: help, the version and wrong arguments answer at once.
 """
 
 import sys
+from collections.abc import Sequence
 
 __all__ = ['main']
 
@@ -12,21 +13,34 @@ __all__ = ['main']
 def main() -> None:
     r"""Runs :obj:`tgx-anchor` with the arguments of the process, and exits.
 
-    Wrong input ends with one line on the standard error and exit code 2,
-    :kbd:`Ctrl-C` with one line and exit code 130.
+    Wrong input ends with one line on the standard error and exit code 2, which up to
+    ten bad rows of a table may follow, and :kbd:`Ctrl-C` with one line and exit code
+    130.
     """
+    from tgx_anchor.cli.interrupt import STOPPED, Interrupt, say_stopped
+
+    interrupt = Interrupt()
     try:
+        interrupt.install()
         code = _run()
     except KeyboardInterrupt:
-        code = 130
+        code = STOPPED
     except BrokenPipeError:
         # The reader of our output has closed it, as 'head' does.
         sys.stdout = None  # or Python flushes it again
         code = 1
     except (ValueError, OSError) as error:
-        code = _fail(str(error))
-    if code == 130:
-        sys.stderr.write('tgx-anchor: stopped\n')
+        # Packages that are being imported turn Ctrl-C into errors of their own.
+        code = STOPPED
+        if not interrupt.is_set:
+            code = _fail(str(error), getattr(error, 'lines', ()))
+    except Exception:
+        if not interrupt.is_set:
+            raise
+        code = STOPPED
+    interrupt.finish()
+    if code == STOPPED:
+        say_stopped()
     sys.exit(code)
 
 
@@ -41,6 +55,8 @@ def _run() -> int:
     return run(sys.argv[1:])
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, lines: Sequence[str] = ()) -> int:
     sys.stderr.write(f'tgx-anchor: {" ".join(message.split())}\n')
+    for line in lines:
+        sys.stderr.write(f'  {line}\n')
     return 2

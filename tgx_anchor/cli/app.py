@@ -10,6 +10,14 @@ from tgx_anchor import __version__
 from tgx_anchor.cli.benchmark import benchmark
 from tgx_anchor.cli.datasets import datasets
 from tgx_anchor.cli.demo import demo
+from tgx_anchor.cli.evaluate import evaluate
+from tgx_anchor.cli.explain import explain
+from tgx_anchor.cli.fit import fit
+from tgx_anchor.cli.identify import identify
+from tgx_anchor.cli.predict import predict
+from tgx_anchor.cli.report import report
+from tgx_anchor.cli.suggest import suggest
+from tgx_anchor.cli.table_options import MEANINGS
 from tgx_anchor.cli.threads import set_wait_policy
 
 app = typer.Typer(
@@ -21,6 +29,8 @@ app = typer.Typer(
     context_settings={'help_option_names': ['-h', '--help']},
 )
 app.command()(demo)
+for command in (identify, fit, predict, evaluate, explain, suggest, report):
+    app.command(epilog=MEANINGS)(command)
 app.command()(datasets)
 app.command()(benchmark)
 
@@ -43,7 +53,7 @@ def run(arguments: list[str]) -> int:
     """
     set_wait_policy()
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name='tgx-anchor', standalone_mode=False)
     except typer.Abort:
         return 130
     except typer.Exit as done:

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# The rows that follow a message.
+_LISTED = 10
+
 
 @dataclass(frozen=True)
 class BadRow:
@@ -29,6 +32,13 @@ class BadRow:
         of_file = f' of {self.file!r}' if self.file else ''
         return f'{self.unit} {self.line}{of_file}'
 
+    @property
+    def summary(self) -> str:
+        r"""The place, the reason and the text in one line."""
+        place = f'{self.file}:{self.line}' if self.file else self.place
+        shown = f' | {" ".join(self.text.split())[:200]}' if self.text else ''
+        return f'{place}: {self.reason}{shown}'
+
     def __str__(self) -> str:
         return f'{self.reason.removesuffix(")")} in {self.place})'
 
@@ -45,3 +55,10 @@ class BadRowError(ValueError):
         more = len(self.rows) - 1
         others = f'; {more:,} more bad row{"s" * (more > 1)}' if more else ''
         super().__init__(f"{self.rows[0]}{others}; 'skip_bad' leaves out bad rows")
+
+    @property
+    def lines(self) -> list[str]:
+        r"""The first ten rows, one line each."""
+        shown = [row.summary for row in self.rows[:_LISTED]]
+        more = len(self.rows) - _LISTED
+        return [*shown, f'and {more:,} more'] if more > 0 else shown

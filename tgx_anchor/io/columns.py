@@ -33,8 +33,12 @@ Column: TypeAlias = 'pa.ChunkedArray | list[Any]'
 INTEGER = '^(0|-?[1-9][0-9]*)$'
 TRUE = ('true', 't', 'yes', 'y', '1', '1.0')
 FALSE = ('false', 'f', 'no', 'n', '0', '0.0')
-UNKNOWN = ('', 'na', '<na>', 'n/a', 'nan', 'nat', 'null', 'none')
-FLAGS = {**dict.fromkeys(TRUE, True), **dict.fromkeys((*FALSE, *UNKNOWN), False)}
+# The last one is how databases export it, in lower case.
+UNKNOWN = ('', 'na', '<na>', 'n/a', 'nan', 'nat', 'null', 'none', '\\n')
+FLAGS = {
+    **dict.fromkeys((*TRUE, 'x', 'on'), True),
+    **dict.fromkeys((*FALSE, *UNKNOWN, 'off', '-'), False),
+}
 TEXT_TYPES = ('string', 'large_string', 'string_view')
 
 
@@ -127,7 +131,11 @@ def take_rows(column: Column, keep: BoolArray) -> Column:
     """
     if isinstance(column, list):
         return [value for value, kept in zip(column, keep, strict=True) if kept]
-    return column.filter(pa.array(keep))
+    kept = column.filter(pa.array(keep))
+    if pa.types.is_dictionary(kept.type) and not keep.all():
+        # Without the values of other rows.
+        kept = pc.dictionary_encode(kept.cast(kept.type.value_type))
+    return kept
 
 
 def _where(mask: Any) -> IntArray:
@@ -324,7 +332,8 @@ def read_flags(name: str, column: Column, locate: Locate = row_number) -> BoolAr
     Args:
         name (str): The name of the column in messages.
         column (pyarrow.ChunkedArray or list): The values: booleans, 1 and 0, or any
-            of true, t, yes, y, false, f, no, n, NA, null and none in any case.
+            of true, t, yes, y, on, x, false, f, no, n, off, -, NA, null and none in
+            any case.
         locate (Callable[[int], str], optional): Names a row in messages.
             (default: :obj:`row_number`)
     """

@@ -18,12 +18,13 @@ PREFIXES = {
 # header have numbers for names.
 _USUAL = {
     'group': 'group group_id thread thread_id message message_id mail mail_id email_id '
-    'paper paper_id meeting meeting_id event event_id conversation conversation_id 1',
+    'paper paper_id article article_id meeting meeting_id event event_id conversation '
+    'conversation_id topic topic_id question question_id 1 id',
     'member': 'member member_id person person_id author author_id user user_id '
-    'participant attendee name email 2',
-    'members': 'members people authors users participants attendees recipients',
+    'user_name username participant attendee name email email_address 2',
+    'members': 'members people persons authors users participants attendees recipients',
     'flag': 'is_anchor anchor is_sender is_asker is_organizer is_organiser is_host '
-    'is_first_author 3',
+    'is_first_author sender asker organizer organiser host first_author 3',
     'anchor': 'anchor sender from asker organizer organiser host first_author',
     'role': 'role',
     'time': 'time',
@@ -48,11 +49,15 @@ class GroupColumns:
             :obj:`"time"`.
         members (list[str]): The columns of members of a wide table.
         given (dict[str, list[str] or None]): The columns of each attribute.
+        anchors_only (bool, optional): If set to :obj:`True`, a table need not list
+            members: each row then names a group and its anchor.
+            (default: :obj:`False`)
     """
 
     asked: dict[str, str | None]
     members: list[str]
     given: dict[str, list[str] | None]
+    anchors_only: bool = False
     # Filled in once the columns of the table are known.
     columns: dict[str, str] = field(default_factory=dict)
     lists: list[str] = field(default_factory=list)
@@ -82,6 +87,10 @@ class GroupColumns:
         if not self.lists and self._find(names, 'member', optional=True) is None:
             wide = self._find(names, 'members', optional=True)
             self.lists = [] if wide is None else [wide]
+            if wide is None and self.anchors_only:
+                # Every anchor is in the list of members as well.
+                self.lists = ['']
+                self.lists = [self._find(names, 'anchor')]
         for meaning in ('group', 'member', 'anchor', 'role', 'time'):
             if self.lists and meaning in ('member', 'role'):
                 continue
@@ -93,6 +102,8 @@ class GroupColumns:
         if self.anchor_value is not None and self.columns.get('role') in used:
             # One column may tell the role, and by its value the anchor.
             used = list(dict.fromkeys(used))
+        if self.has_anchors_only:
+            used = [*self.columns.values()]
         if len(set(used)) < len(used):
             raise ValueError(
                 f"'group', 'member', 'anchor', 'role' and 'time' must name different "
@@ -111,6 +122,9 @@ class GroupColumns:
         asked = asked or self.asked.get(meaning)
         if asked in names:
             return asked
+        alike = [n for n in names if plain_name(str(n)) == plain_name(str(asked))]
+        if asked is not None and len(alike) == 1:
+            return alike[0]
         if asked not in (None, default):
             column, equals, value = asked.rpartition('=')
             if meaning == 'anchor' and equals and column in names and not self.lists:
@@ -124,6 +138,8 @@ class GroupColumns:
         found = [
             n for n in names if isinstance(n, str) and plain_name(n) in USUAL[kind]
         ]
+        # Any table may have an 'id'.
+        found = [n for n in found if plain_name(n) != 'id'] or found
         exact = [n for n in found if plain_name(n) == USUAL[kind][0]]
         if len(found) > 1 and len(exact) != 1:
             raise ValueError(
@@ -183,14 +199,21 @@ class GroupColumns:
         self.ignored = list(dict.fromkeys([*self.ignored, *unread]))
         return Choice(used, numbers)
 
+    @property
+    def has_anchors_only(self) -> bool:
+        r"""Whether each row names a group and its anchor."""
+        return self.lists == [self.columns.get('anchor')]
+
     def describe(self) -> dict[str, str]:
         r"""Returns the column of each meaning."""
         lists = {'members': ', '.join(self.lists)} if self.lists else {}
         value = '' if self.anchor_value is None else f'={self.anchor_value}'
         anchor = self.columns.get('anchor')
+        group = self.columns.get('group')
         return {
-            **self.columns,
+            **({} if group is None else {'group': group}),
             **lists,
+            **self.columns,
             **({} if anchor is None else {'anchor': f'{anchor}{value}'}),
         }
 

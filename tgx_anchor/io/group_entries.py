@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tgx_anchor.data.building import BoolArray, IntArray, Locate
+from tgx_anchor.io.addresses import split_people, to_address
 from tgx_anchor.io.columns import (
+    FLAGS,
     UNKNOWN,
     Column,
     RowError,
@@ -18,9 +20,12 @@ from tgx_anchor.io.columns import (
     take_rows,
     to_column,
 )
-from tgx_anchor.io.group_columns import GroupColumns
+from tgx_anchor.io.group_columns import GroupColumns, plain_name
 from tgx_anchor.io.table import Table
 from tgx_anchor.utils.messages import listed, shorten
+
+# Between the members in a cell, if the user names no other.
+SEPARATORS = (';', '|', ',', '\t')
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,10 @@ class GroupEntries:
         row (numpy.ndarray): The row of the table; -1, -2, ... for the rows of the
             table of known anchors.
         size (int): The number of entries that are listed as members.
+        nobody (numpy.ndarray, optional): The entries without a member, which only name
+            their group. (default: :obj:`None`)
+        flags (dict[str, bool], optional): The words that say whether a member is an
+            anchor. (default: :obj:`{}`)
     """
 
     group: Column
@@ -42,6 +51,8 @@ class GroupEntries:
     y: BoolArray
     row: IntArray
     size: int
+    nobody: BoolArray | None = None
+    flags: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def from_rows(
@@ -50,6 +61,7 @@ class GroupEntries:
         row: IntArray,
         layout: GroupColumns,
         locate: Locate,
+        tidy: bool = False,
     ) -> 'GroupEntries':
         r"""Collects the entries of a long table.
 
@@ -58,15 +70,38 @@ class GroupEntries:
             row (numpy.ndarray): The row of the table that each of their rows is.
             layout (GroupColumns): The meanings of the columns.
             locate (Callable[[int], str]): Names a row of the columns.
+            tidy (bool, optional): If set to :obj:`True`, spaces around names do not
+                count, and a row may have no member, or be empty.
+                (default: :obj:`False`)
         """
+        group, member = (columns[layout.columns[key]] for key in ('group', 'member'))
+        if tidy:
+            group, member = _strip(group), _strip(member)
         y = np.zeros(len(row), dtype=np.bool_)
+        flags: dict[str, bool] = {}
+        named = None
         anchor = layout.columns.get('anchor')
         if anchor is not None and layout.anchor_value is not None:
             y = _equals(columns[anchor], layout.anchor_value)
         elif anchor is not None:
-            y = read_flags(anchor, columns[anchor], locate)
-        group, member = (columns[layout.columns[key]] for key in ('group', 'member'))
-        return cls(group, member, y, row, len(row))
+            words = _distinct(columns[anchor])
+            if plain_name(anchor).startswith('is_') or _are_flags(words):
+                y = read_flags(anchor, columns[anchor], locate)
+                flags = {
+                    word: FLAGS[word.strip().lower()]
+                    for word in words
+                    if word.strip().lower() not in UNKNOWN
+                }
+            else:
+                named = _strip(columns[anchor])
+        out = cls(group, member, y, row, len(row), flags=flags)
+        if tidy:
+            nobody = _is_empty(member)
+            out = replace(out, nobody=nobody).take(~(nobody & _is_empty(group)))
+        if named is not None:
+            given = np.flatnonzero(~_is_empty(named))
+            out = out.add_anchors(take(group, given), take(named, given), row[given])
+        return out
 
     @classmethod
     def from_lists(
@@ -75,7 +110,9 @@ class GroupEntries:
         row: IntArray,
         layout: GroupColumns,
         locate: Locate,
-        sep: str,
+        sep: str | None,
+        addresses: bool = False,
+        tidy: bool = False,
     ) -> 'GroupEntries':
         r"""Collects the entries of a wide table.
 
@@ -84,13 +121,32 @@ class GroupEntries:
             row (numpy.ndarray): The row of the table that each of their rows is.
             layout (GroupColumns): The meanings of the columns.
             locate (Callable[[int], str]): Names a row of the columns.
-            sep (str): The separator of members.
+            sep (str, optional): The separator of members; if :obj:`None`, the first of
+                :obj:`SEPARATORS` that occurs.
+            addresses (bool, optional): If set to :obj:`True`, nothing is separated
+                within quotes. (default: :obj:`False`)
+            tidy (bool, optional): If set to :obj:`True`, spaces around the names of
+                groups do not count, and a row may have no member.
+                (default: :obj:`False`)
         """
-        parts = [_to_members(columns[name], sep) for name in layout.lists]
-        sizes = [len(place) for _, place in parts]
+        if sep is None and not addresses:
+            sep = '' if layout.has_anchors_only else _find_separator(columns, layout)
+        missing = UNKNOWN if tidy else ('',)
+        parts = [
+            _to_members(columns[name], sep, missing, addresses) for name in layout.lists
+        ]
         anchor = layout.columns.get('anchor')
+        anchors = []
         if anchor is not None:
-            parts.append(_to_members(columns[anchor], sep, UNKNOWN))
+            anchors = [_to_members(columns[anchor], sep, UNKNOWN, addresses)]
+        nobody = None
+        if tidy:
+            somebody = np.concatenate([place for _, place in parts])
+            alone = np.flatnonzero(np.bincount(somebody, minlength=len(row)) == 0)
+            nobody = np.arange(len(somebody) + len(alone)) >= len(somebody)
+            parts.append((pa.chunked_array([pa.nulls(len(alone), pa.string())]), alone))
+        size = sum(len(place) for _, place in parts)
+        parts += anchors
         place = np.concatenate([place for _, place in parts])
         empty = np.bincount(place, minlength=len(row)) == 0
         if empty.any():
@@ -102,15 +158,56 @@ class GroupEntries:
                 locate,
             )
         # In the order of the rows, anchors last.
-        size = sum(sizes)
         order = np.argsort(place[:size], kind='stable')
         order = np.append(order, np.arange(size, len(place)))
         member = take(_concat([member for member, _ in parts]), order)
         place = place[order]
         number: Column = pa.chunked_array([pa.array(row + 1)])
         name = layout.columns.get('group')
-        group = take(number if name is None else columns[name], place)
-        return cls(group, member, np.arange(len(place)) >= size, row[place], size)
+        named = number if name is None else columns[name]
+        group = take(_strip(named) if tidy else named, place)
+        if nobody is not None:
+            nobody = np.append(nobody, np.zeros(len(place) - size, np.bool_))[order]
+        y = np.arange(len(place)) >= size
+        return cls(group, member, y, row[place], size, nobody)
+
+    def take(self, keep: BoolArray) -> 'GroupEntries':
+        r"""Returns the entries that a mask keeps.
+
+        Args:
+            keep (numpy.ndarray): The mask.
+        """
+        if keep.all():
+            return self
+        return replace(
+            self,
+            group=take_rows(self.group, keep),
+            member=take_rows(self.member, keep),
+            y=self.y[keep],
+            row=self.row[keep],
+            size=int(keep[: self.size].sum()),
+            nobody=None if self.nobody is None else self.nobody[keep],
+        )
+
+    def add_anchors(
+        self, group: Column, member: Column, row: IntArray
+    ) -> 'GroupEntries':
+        r"""Returns the entries with anchors of their groups.
+
+        Args:
+            group (Column): The ids of the groups.
+            member (Column): The ids of the anchors.
+            row (numpy.ndarray): The row of each.
+        """
+        more = np.zeros(len(row), dtype=np.bool_)
+        return replace(
+            self,
+            group=_concat([self.group, group]),
+            member=_concat([self.member, member]),
+            y=np.append(self.y, ~more),
+            row=np.append(self.row, row),
+            nobody=None if self.nobody is None else np.append(self.nobody, more),
+        )
 
     def add_known(self, known: Table, notes: list[str]) -> 'GroupEntries':
         r"""Returns the entries with the known anchors of their groups.
@@ -119,7 +216,7 @@ class GroupEntries:
             known (Table): The columns :obj:`group` and :obj:`anchor`.
             notes (list[str]): Gets a note about groups that are not among the entries.
         """
-        group, member = known.columns['group'], known.columns['anchor']
+        group, member = (_strip(known.columns[key]) for key in ('group', 'anchor'))
         given = ~(_is_empty(group) | _is_empty(member))
         listed_groups = set(map(str, _list(self.group)))
         found = given & np.array(
@@ -134,13 +231,16 @@ class GroupEntries:
         if lost:
             notes.append(f'known anchors of groups that the table lacks: {lost:,}')
         rows = np.flatnonzero(found)
-        return GroupEntries(
-            _concat([self.group, take_rows(group, found)]),
-            _concat([self.member, take_rows(member, found)]),
-            np.append(self.y, np.ones(len(rows), dtype=np.bool_)),
-            np.append(self.row, -1 - rows),
-            self.size,
+        return self.add_anchors(
+            take_rows(group, found), take_rows(member, found), -1 - rows
         )
+
+    def with_addresses(self) -> 'GroupEntries':
+        r"""Returns the entries with people named by their e-mail addresses."""
+        words = [None if v is None else str(v) for v in _list(self.member)]
+        people = {word: to_address(word) for word in set(words) if word is not None}
+        named = pa.array([word and people[word] for word in words], pa.string())
+        return replace(self, member=pa.chunked_array([named]))
 
 
 def _list(column: Column) -> list[Any]:
@@ -152,6 +252,21 @@ def take(column: Column, place: IntArray) -> Column:
     if isinstance(column, list):
         return [column[i] for i in place.tolist()]
     return column.take(pa.array(place))
+
+
+def _strip(column: Column) -> Column:
+    # Names without spaces around them.
+    if isinstance(column, list):
+        return [value.strip() if isinstance(value, str) else value for value in column]
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        encoded = column.unify_dictionaries().combine_chunks()
+        words = pc.utf8_trim_whitespace(encoded.dictionary)
+        if words.equals(encoded.dictionary):
+            return column
+        # Different names may have become the same.
+        return pa.chunked_array([pc.dictionary_encode(words.take(encoded.indices))])
+    return pc.utf8_trim_whitespace(column) if pa.types.is_string(kind) else column
 
 
 def _decode(column: Column) -> Column:
@@ -181,24 +296,57 @@ def _equals(column: Column, value: str) -> BoolArray:
 
 
 def _is_empty(column: Column) -> BoolArray:
-    words = (
-        value is None or str(value).strip().lower() in UNKNOWN
-        for value in _list(column)
+    if isinstance(column, list) or pa.types.is_nested(column.type):
+        return np.array([_is_unknown(v) for v in _list(column)], dtype=np.bool_)
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    encoded = column.unify_dictionaries().combine_chunks()
+    empty = [_is_unknown(value) for value in encoded.dictionary.to_pylist()]
+    code = pc.fill_null(encoded.indices, len(empty)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.array([*empty, True], dtype=np.bool_)[code])
+
+
+def _is_unknown(value: Any) -> bool:
+    return value is None or str(value).strip().lower() in UNKNOWN
+
+
+def _distinct(column: Column) -> list[str]:
+    if not isinstance(column, list) and not pa.types.is_nested(column.type):
+        column = column.unique()
+    return list(dict.fromkeys(str(v) for v in _list(column) if v is not None))
+
+
+def _are_flags(words: list[str]) -> bool:
+    # Whether at least half of the words say yes or no.
+    given = [word.strip().lower() for word in words]
+    given = [word for word in given if word not in UNKNOWN]
+    return 2 * sum(word in FLAGS for word in given) >= len(given)
+
+
+def _find_separator(columns: dict[str, Column], layout: GroupColumns) -> str:
+    texts = [_decode(columns[name]) for name in layout.lists]
+    texts = [t for t in texts if not isinstance(t, list) and pa.types.is_string(t.type)]
+    return next(
+        (s for s in SEPARATORS if any(_holds(text, s) for text in texts)), SEPARATORS[0]
     )
-    return np.fromiter(words, dtype=np.bool_, count=len(column))
+
+
+def _holds(text: pa.ChunkedArray, word: str) -> bool:
+    return bool(pc.any(pc.match_substring(text, word)).as_py())
 
 
 def _to_members(
-    column: Column, sep: str, missing: Sequence[str] = ('',)
+    column: Column, sep: str | None, missing: Sequence[str], addresses: bool
 ) -> tuple[Column, IntArray]:
-    # The members in all cells, and the number of the cell of each.
+    # The members in all cells, and the number of the cell of each. An empty separator
+    # leaves cells whole.
     column = _decode(column)
     if not isinstance(column, list):
         cells = column.combine_chunks()
         if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
             text = pc.utf8_trim_whitespace(cells)
             if not _is_json(text):
-                split = pc.split_pattern(pc.fill_null(text, ''), sep)
+                split = _split(pc.fill_null(text, ''), sep, addresses)
                 word = pc.utf8_trim_whitespace(pc.list_flatten(split))
                 place = pc.list_parent_indices(split).to_numpy().astype(np.int64)
                 lower = pc.utf8_lower(word)
@@ -219,6 +367,16 @@ def _to_members(
                 values.append(value)
                 numbers.append(number)
     return to_column('members', values), np.array(numbers, dtype=np.int64)
+
+
+def _split(text: pa.Array, sep: str | None, addresses: bool) -> pa.Array:
+    if addresses:
+        cells = [split_people(cell, sep) for cell in text.to_pylist()]
+        return pa.array(cells, pa.list_(pa.string()))
+    if not sep:
+        offsets = pa.array(np.arange(len(text) + 1), pa.int32())
+        return pa.ListArray.from_arrays(offsets, text)
+    return pc.split_pattern(text, sep)
 
 
 def _is_json(text: pa.Array) -> bool:

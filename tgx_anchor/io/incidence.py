@@ -83,7 +83,8 @@ def inspect_incidence(
     member: str = 'member',
     anchor: str = 'is_anchor',
     members: str | Sequence[str] | None = None,
-    sep: str = ';',
+    sep: str | None = ';',
+    addresses: bool = False,
     role: str = 'role',
     time: str | None = None,
     known: Any = None,
@@ -92,6 +93,8 @@ def inspect_incidence(
     incidence_attr: Sequence[str] | None = None,
     max_anchors: int | None = 1,
     skip_bad: bool = False,
+    tidy: bool = False,
+    anchors_only: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
@@ -163,8 +166,12 @@ def inspect_incidence(
             default. (default: :obj:`"is_anchor"`)
         members (str or list[str], optional): The columns of the members of a wide
             table. (default: :obj:`None`)
-        sep (str, optional): The separator of members in a wide table.
+        sep (str, optional): The separator of members in a wide table; if :obj:`None`,
+            the first of semicolon, bar, comma and tab that occurs.
             (default: :obj:`";"`)
+        addresses (bool, optional): If set to :obj:`True`, people are named by their
+            e-mail address in lower case where there is one, so that
+            :obj:`"Ann Lee <Ann@x.org>"` is :obj:`"ann@x.org"`. (default: :obj:`False`)
         role (str, optional): The column of the roles; must exist if it is not the
             default. (default: :obj:`"role"`)
         time (str, optional): The column of the times. If :obj:`None`, the column
@@ -183,6 +190,12 @@ def inspect_incidence(
         skip_bad (bool, optional): If set to :obj:`True`, bad rows are left out, and
             :obj:`reading.rejected` lists them; otherwise they raise a
             :class:`BadRowError`. (default: :obj:`False`)
+        tidy (bool, optional): If set to :obj:`True`, spaces around names do not count,
+            and a row without a member (empty, or NA, null, none) is not bad: it only
+            names its group, which may be left without members. A row without a group
+            as well counts as blank. (default: :obj:`False`)
+        anchors_only (bool, optional): If set to :obj:`True`, a table without a column
+            of members has one row per anchor. (default: :obj:`False`)
         delimiter (str, optional): The delimiter of a text file; if :obj:`None`, comma,
             semicolon, tab or bar, whichever fits the header. (default: :obj:`None`)
         encoding (str, optional): The encoding of a text file; if :obj:`None`, UTF-8
@@ -198,14 +211,14 @@ def inspect_incidence(
     for name, column in (*asked.items(), *(('members', name) for name in lists)):
         if not isinstance(column, str):
             raise ValueError(f"'{name}' must be a string (got {shorten(column)})")
-    if not isinstance(sep, str) or not sep:
+    if sep is not None and (not isinstance(sep, str) or not sep):
         raise ValueError(f"'sep' must be a string, not empty (got {shorten(sep)})")
     given = {'x': x, 'hyperedge_attr': hyperedge_attr, 'incidence_attr': incidence_attr}
     for key, names in given.items():
         if isinstance(names, str) or not all(isinstance(n, str) for n in names or ()):
             raise ValueError(f"'{key}' must be a list of names (got {shorten(names)})")
     chosen = {k: None if names is None else list(names) for k, names in given.items()}
-    layout = GroupColumns({**asked, 'time': time}, lists, chosen)
+    layout = GroupColumns({**asked, 'time': time}, lists, chosen, anchors_only)
     if _is_list_of_groups(table):
         count = pa.array(np.arange(len(table)))
         table = {'group': count, 'members': [list(entry) for entry in table]}
@@ -219,7 +232,8 @@ def inspect_incidence(
         keep_bad=True,
     )
     extra = None if known is None else _read_known(known, layout)
-    return _Assembly(read, layout, extra, sep, max_anchors).read(skip_bad)
+    assembly = _Assembly(read, layout, extra, sep, addresses, tidy, max_anchors)
+    return assembly.read(skip_bad)
 
 
 def _is_list_of_groups(table: Any) -> bool:
@@ -243,9 +257,17 @@ def _read_known(source: Any, layout: GroupColumns) -> Table:
                 names[meaning] = usual[0]
         return Choice(list(names.values()))
 
+    asked = dict(names)
     table = read_table(source, choose)
     columns = [table.columns[name] for name in names.values()]
-    return replace(table, columns=dict(zip(names, columns, strict=True)))
+    notes = [f'known anchors: {note}' for note in table.notes]
+    guessed = [f'{n!r} is {k!r}' for k, n in names.items() if n != asked[k]]
+    if guessed:
+        notes.append(
+            f'columns of the known anchors found by their usual names: '
+            f'{", ".join(guessed)}'
+        )
+    return replace(table, columns=dict(zip(names, columns, strict=True)), notes=notes)
 
 
 @dataclass
@@ -254,7 +276,9 @@ class _Assembly:
     table: Table
     layout: GroupColumns
     known: Table | None
-    sep: str
+    sep: str | None
+    addresses: bool
+    tidy: bool
     max_anchors: int | None
     notes: list[str] = field(default_factory=list)
 
@@ -268,7 +292,17 @@ class _Assembly:
             try:
                 entries = self._collect(columns, kept)
                 row = entries.row
-                data = self._build(columns, kept, entries)
+                groups = self._number_groups(entries)
+                if entries.nobody is not None and entries.nobody.any():
+                    keep = ~entries.nobody
+                    groups = groups[0][keep], groups[1]
+                    entries = entries.take(keep)
+                    row = entries.row
+                    self.notes.append(
+                        f'rows without a member, which only name their group: '
+                        f'{int((~keep).sum()):,}'
+                    )
+                data = self._build(columns, kept, entries, *groups)
                 break
             except RowError as error:
                 place = row[error.rows]
@@ -290,41 +324,65 @@ class _Assembly:
             bad_rows.sort(key=lambda row: (files.index(row.file), row.line))
         if bad_rows and not (skip_bad and len(kept)):
             raise BadRowError(bad_rows)
-        notes = [*self.table.notes, *self.layout.list_notes(), *self.notes]
+        notes = [*self.table.notes, *self.layout.list_notes()]
+        notes += [*([] if self.known is None else self.known.notes), *self.notes]
         if bad_rows:
             notes.append(
                 f'bad rows that are left out: {len(bad_rows):,}; the first: '
                 f'{bad_rows[0]}'
             )
         form, described = self.table.form, self.layout.describe()
-        return IncidenceReading(data, form, described, notes, bad_rows)
+        size = len(next(iter(self.table.columns.values()))) + len(self.table.bad_rows)
+        return IncidenceReading(
+            data, form, described, notes, bad_rows, size, entries.flags
+        )
 
     def _collect(self, columns: dict[str, Column], kept: IntArray) -> GroupEntries:
         def locate(number: int) -> str:
             return self.table.locate(int(kept[number]))
 
         if self.layout.lists:
-            out = GroupEntries.from_lists(columns, kept, self.layout, locate, self.sep)
+            out = GroupEntries.from_lists(
+                columns,
+                kept,
+                self.layout,
+                locate,
+                self.sep,
+                self.addresses,
+                self.tidy,
+            )
         else:
-            out = GroupEntries.from_rows(columns, kept, self.layout, locate)
-        return out if self.known is None else out.add_known(self.known, self.notes)
+            out = GroupEntries.from_rows(columns, kept, self.layout, locate, self.tidy)
+        if self.known is not None:
+            out = out.add_known(self.known, self.notes)
+        return out.with_addresses() if self.addresses else out
 
-    def _build(
-        self, columns: dict[str, Column], kept: IntArray, entries: GroupEntries
-    ) -> AnchorData:
-        layout, is_text = self.layout, self.table.is_text
-        names = {'group': 'group', 'member': 'member', **layout.columns}
-
+    def _locate(self, entries: GroupEntries) -> Locate:
         def locate(number: int) -> str:
             row = int(entries.row[number])
             if row < 0 and self.known is not None:
                 return f'{self.known.locate(-1 - row)} of the known anchors'
             return self.table.locate(row)
 
-        hyperedge, hyperedge_id = read_ids(
-            names['group'], entries.group, locate, is_text
-        )
-        node, node_id = read_ids(names['member'], entries.member, locate, is_text)
+        return locate
+
+    def _number_groups(self, entries: GroupEntries) -> tuple[IntArray, Ids]:
+        name = self.layout.columns.get('group', 'group')
+        locate = self._locate(entries)
+        return read_ids(name, entries.group, locate, self.table.is_text)
+
+    def _build(
+        self,
+        columns: dict[str, Column],
+        kept: IntArray,
+        entries: GroupEntries,
+        hyperedge: IntArray,
+        hyperedge_id: Ids,
+    ) -> AnchorData:
+        layout, is_text = self.layout, self.table.is_text
+        locate = self._locate(entries)
+        name = layout.columns.get('member', 'member')
+        node, node_id = read_ids(name, entries.member, locate, is_text)
         size = entries.size
         place, code = merge_repeats(node, hyperedge)
         y = np.bincount(code, entries.y, len(place)) > 0
@@ -335,7 +393,8 @@ class _Assembly:
 
         def get(name: str) -> Column:
             column = columns[name]
-            return take(column, at) if layout.lists else column
+            every = len(at) == len(column) and not layout.lists
+            return column if every else take(column, at)
 
         incidence: dict[str, Tensor] = {}
         other: dict[str, Any] = {}
@@ -427,7 +486,7 @@ class _Assembly:
 def _one_per_owner(
     name: str, value: FloatArray, code: IntArray, ids: Ids, locate: Locate
 ) -> FloatArray:
-    first = np.empty(len(ids), dtype=np.int64)
+    first = np.full(len(ids), -1, dtype=np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
     rows = np.flatnonzero(value != value[first[code]])
     if len(rows):
@@ -438,7 +497,8 @@ def _one_per_owner(
             lambda row: f'got {value[first[code[row]]]} before and {value[row]}',
             locate,
         )
-    return np.asarray(value[first])
+    # A group may have no row that counts.
+    return np.where(first < 0, 0.0, value[first] if len(value) else 0.0)
 
 
 # Writing #####################################################################

@@ -1,7 +1,7 @@
 """A hypergraph read from a table, with what the user should know of the reading."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -23,6 +23,9 @@ class IncidenceReading:
         notes (list[str]): Sentences about guesses, and about all that was merged,
             added or left out.
         bad_rows (list[BadRow]): The rows that were left out.
+        num_rows (int): The number of rows of the table, the bad ones included.
+        flags (dict[str, bool]): The words in the column of anchors of a long table,
+            and whether they say that a member is an anchor.
     """
 
     data: AnchorData
@@ -30,6 +33,8 @@ class IncidenceReading:
     columns: dict[str, str]
     notes: list[str]
     bad_rows: Sequence[BadRow] = ()
+    num_rows: int = 0
+    flags: dict[str, bool] = field(default_factory=dict)
 
     @property
     def rejected(self) -> pa.Table:

@@ -26,7 +26,7 @@ import pyarrow.parquet
 from pyarrow.interchange import from_dataframe
 
 from tgx_anchor.io.bad_row import BadRow, BadRowError
-from tgx_anchor.io.columns import FLAGS, Column, to_column
+from tgx_anchor.io.columns import FALSE, TRUE, UNKNOWN, Column, to_column
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.utils.messages import listed, one_line, shorten
 
@@ -316,7 +316,7 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
         dict(zip(names, joined.columns, strict=True)),
         describe,
         all(table.is_text for table in tables),
-        f'{len(tables)} files, {" and ".join(forms)}',
+        f'{len(tables)} files of {" and ".join(forms)}',
         [note for table in tables for note in table.notes],
         [bad for table in tables for bad in table.bad_rows],
     )
@@ -630,7 +630,7 @@ def _looks_like_data(first: list[str], rest: list[list[str]]) -> bool:
     # Names of columns are no numbers, flags or addresses, and do not recur below.
     below = {(i, value) for record in rest for i, value in enumerate(record)}
     return len(first) > 1 and any(
-        (value.strip() and value.strip().lower() in FLAGS)
+        (value.strip() and value.strip().lower() in (*TRUE, *FALSE, *UNKNOWN))
         or '@' in value
         or value.strip().lstrip('-').replace('.', '', 1).isdecimal()
         or (i, value) in below
@@ -729,14 +729,21 @@ def write_table(table: pa.Table, path: Path) -> None:
             return
         with part.open('wb') as file:
             if not suffix.endswith('.gz'):
-                _write_text(table, suffix, file)
+                write_text(table, suffix, file)
                 return
             # Without name and time, equal tables make equal files.
             with gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as zipped:
-                _write_text(table, suffix, zipped)
+                write_text(table, suffix, zipped)
 
 
-def _write_text(table: pa.Table, suffix: str, file: Any) -> None:
+def write_text(table: pa.Table, suffix: str, file: Any) -> None:
+    r"""Writes a table to a file that is open.
+
+    Args:
+        table (pyarrow.Table): The table.
+        suffix (str): One of :obj:`SUFFIXES`, not that of Parquet.
+        file (Any): The file, which takes bytes.
+    """
     if suffix.startswith(LINES):
         for record in table.to_pylist():
             file.write(json.dumps(record, ensure_ascii=False).encode() + b'\n')

@@ -1,0 +1,71 @@
+"""Notes, progress and summaries: which stream gets what."""
+
+import json
+import warnings
+
+import pytest
+from rich.console import Console
+
+from tests.strategies import one_line_error
+from tgx_anchor.cli.table_options import TableOptions
+from tgx_anchor.cli.talk import Talk
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_streams(capsys: Capture) -> None:
+    talk = Talk(TableOptions(), 'anchors.csv')
+    talk.note('a note')
+    talk.warn('a\nwarning')
+    talk.finish({'a': 1}, ['a line'])
+    assert capsys.readouterr() == ('a line\n', 'a note\nwarning: a warning\n')
+    Talk(TableOptions(), '-').finish({}, ['a line'])
+    assert capsys.readouterr() == ('', 'a line\n')
+
+
+def test_quiet_keeps_warnings_and_results(capsys: Capture) -> None:
+    talk = Talk(TableOptions(quiet=True))
+    talk.note('a note')
+    talk.warn('a warning')
+    talk.finish({}, ['a line'])
+    talk.finish({}, ['a result'], is_result=True)
+    assert capsys.readouterr() == ('a result\n', 'warning: a warning\n')
+
+
+def test_json(capsys: Capture) -> None:
+    talk = Talk(TableOptions(json=True), 'anchors.csv')
+    with talk.step('reading'):
+        talk.warn('a warning')
+    talk.finish({'name': 'Zoë'}, ['a line'])
+    out = capsys.readouterr().out
+    assert out.count('\n') == 1
+    found = json.loads(out)
+    assert found['name'] == 'Zoë'
+    assert found['warnings'] == ['a warning']
+    assert 0 <= found['seconds']['reading'] < 5
+    with one_line_error("'--json'", "'--out'"):
+        Talk(TableOptions(json=True), '-')
+
+
+def test_warnings_of_a_step_are_lines(capsys: Capture) -> None:
+    talk = Talk(TableOptions())
+    with talk.step('fitting'):
+        warnings.warn('of the library', stacklevel=1)
+    assert capsys.readouterr() == ('', 'warning: of the library\n')
+    assert talk.warnings == ['of the library']
+
+
+def test_progress_on_a_terminal_only(capsys: Capture) -> None:
+    record = {'epoch': 40, 'num_epochs': 100}
+    for terminal, quiet, shown in (
+        (False, False, False),
+        (True, True, False),
+        (True, False, True),
+    ):
+        talk = Talk(TableOptions(quiet=quiet))
+        talk.console = Console(stderr=True, force_terminal=terminal)
+        with talk.step('fitting'):
+            talk.show_epoch(record)
+        out, err = capsys.readouterr()
+        assert out == ''
+        assert ('fitting' in err) == shown

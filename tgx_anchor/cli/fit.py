@@ -1,0 +1,58 @@
+"""Fits a model to a table of groups and saves it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
+
+
+@takes_table
+def fit(
+    files: Files,
+    table: TableOptions,
+    out: Annotated[
+        str, typer.Option('--out', '-o', help='The file of the model.')
+    ] = 'model.tgx',
+) -> None:
+    """Learn from the known anchors of a table, and save the model.
+
+    Example: tgx-anchor fit mails.csv --out model.tgx
+    """
+    from tgx_anchor.cli.talk import Talk
+
+    talk = Talk(table, out)
+    with talk.step('loading PyTorch'):
+        from tgx_anchor.cli.anchor_table import check_folder
+        from tgx_anchor.cli.learning import assess, describe, fit_model
+        from tgx_anchor.cli.threads import set_threads
+
+        set_threads(table.threads)
+        check_folder(Path(out))
+    groups = talk.read(files)
+    model, data = fit_model(talk, groups.data)
+    figures, lines = describe(assess(talk, model, data))
+    with talk.step('writing'):
+        model.save(out)
+    known = int(data.known_mask.sum())
+    people = int(data.num_nodes or 0)
+    talk.finish(
+        {
+            'command': 'fit',
+            'num_groups': data.num_hyperedges,
+            'num_people': people,
+            'num_known': known,
+            **figures,
+            'num_rows': groups.num_rows,
+            'num_bad_rows': len(groups.bad_rows),
+            'rejected': talk.rejected,
+            'out': out,
+        },
+        [
+            f'learnt from {known:,} known anchors of {data.num_hyperedges:,} groups of '
+            f'{people:,} people',
+            *lines,
+            f'written to {out}',
+        ],
+    )

@@ -1,0 +1,66 @@
+"""Finds the anchors of a table of groups in one command."""
+
+from typing import Annotated
+
+import typer
+
+from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
+
+Out = Annotated[
+    str,
+    typer.Option(
+        '--out',
+        '-o',
+        help="The table of anchors: .csv, .tsv, .jsonl, .parquet, or '-' for the "
+        'standard output.',
+    ),
+]
+
+
+@takes_table
+def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
+    """Find the anchor of every group of a table, from the anchors that are known.
+
+    Example: tgx-anchor identify mails.csv --out anchors.csv
+
+    Example: tgx-anchor identify threads.csv --group thread --member person
+    --anchor asker --out anchors.csv
+
+    Example: tgx-anchor identify inbox.csv --members to --members cc --sep ';'
+    --anchor sender --addresses --out anchors.csv
+    """
+    from tgx_anchor.cli.talk import Talk
+
+    talk = Talk(table, out)
+    with talk.step('loading PyTorch'):
+        from tgx_anchor.cli.anchor_table import check_output, write_output
+        from tgx_anchor.cli.learning import (
+            assess,
+            count_anchors,
+            describe,
+            fit_model,
+        )
+        from tgx_anchor.cli.threads import set_threads
+
+        set_threads(table.threads)
+        check_output(out)
+    groups = talk.read(files)
+    model, data = fit_model(talk, groups.data)
+    figures, lines = describe(assess(talk, model, data))
+    with talk.step('predicting'):
+        anchors = model.predictions(data)
+    with talk.step('writing'):
+        write_output(anchors, out)
+    counts, line = count_anchors(data, anchors)
+    talk.finish(
+        {
+            'command': 'identify',
+            **counts,
+            **figures,
+            'num_rows': groups.num_rows,
+            'num_bad_rows': len(groups.bad_rows),
+            'rejected': talk.rejected,
+            'out': out,
+        },
+        [line, *lines, *([] if out == '-' else [f'written to {out}'])],
+    )

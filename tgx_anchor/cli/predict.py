@@ -1,0 +1,71 @@
+"""Finds the anchors of a table of groups with a saved model."""
+
+from typing import Annotated
+
+import typer
+
+from tgx_anchor.cli.identify import Out
+from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
+
+
+@takes_table
+def predict(
+    model: Model,
+    files: Files,
+    table: TableOptions,
+    out: Out = '-',
+    model_word: Annotated[
+        bool,
+        typer.Option(
+            '--ignore-known',
+            help='Show what the model says of groups with a known anchor, too.',
+        ),
+    ] = False,
+    other_people: Annotated[
+        bool,
+        typer.Option(
+            '--other-people',
+            help='Equal names in this table and in that of the model are not the same '
+            'people.',
+        ),
+    ] = False,
+) -> None:
+    """Find the anchor of every group of a table with a model of 'tgx-anchor fit'.
+
+    People whom the model has met keep what it learnt about them, and anchors that are
+    known in this table count as evidence.
+
+    Example: tgx-anchor predict model.tgx may.csv --out anchors.csv
+    """
+    from tgx_anchor.cli.talk import Talk
+
+    talk = Talk(table, out)
+    with talk.step('loading PyTorch'):
+        from tgx_anchor.cli.anchor_table import check_output, write_output
+        from tgx_anchor.cli.learning import count_anchors, load_model
+        from tgx_anchor.cli.threads import set_threads
+
+        set_threads(table.threads)
+        check_output(out)
+    groups = talk.read(files)
+    predictor, data = load_model(talk, model, groups.data)
+    with talk.step('predicting'):
+        anchors = predictor.predictions(
+            data,
+            known='model' if model_word else 'keep',
+            same_people=False if other_people else None,
+        )
+    with talk.step('writing'):
+        write_output(anchors, out)
+    counts, line = count_anchors(data, anchors)
+    talk.finish(
+        {
+            'command': 'predict',
+            **counts,
+            'num_rows': groups.num_rows,
+            'num_bad_rows': len(groups.bad_rows),
+            'rejected': talk.rejected,
+            'out': out,
+        },
+        [line, *([] if out == '-' else [f'written to {out}'])],
+    )

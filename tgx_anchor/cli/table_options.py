@@ -1,0 +1,280 @@
+"""Options of all commands that read a table of groups."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from tgx_anchor.io.incidence_reading import IncidenceReading
+
+_TABLE = 'Table'
+_RUN = 'Run'
+
+MEANINGS = """
+Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is the Hypergraph
+Interchange Format; '-' is the standard input; several files, a folder or a quoted glob
+pattern are one table. Separator, encoding, header, the spelling of yes and no, and the
+usual names of columns are found and said.
+
+Flaws: An empty name, NULL or NA is nobody. A member who is in a group twice is one
+member. Several anchors of a group all count. An anchor who is not listed is added to
+the group. A group without an anchor is one to predict. A single member is the anchor.
+Rows with an empty group, with a flag that is neither yes nor no, or with too many or
+too few fields are bad.
+"""
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar='FILE...', help='Tables of groups.', show_default=False),
+]
+Model = Annotated[
+    str, typer.Argument(help="A model of 'tgx-anchor fit'.", show_default=False)
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    r"""The options of all commands that read a table of groups."""
+
+    group: Annotated[
+        str | None,
+        typer.Option(help='The column of groups.', rich_help_panel=_TABLE),
+    ] = None
+    member: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of members, if there is one row per member.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='The column of members, if there is one row per group; again for '
+            'further columns.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            help='The separator between members in a cell.',
+            rich_help_panel=_TABLE,
+            show_default='the first of ; | , that occurs',
+        ),
+    ] = None
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of anchors: yes and no, or their names. With '
+            'COLUMN=VALUE, the rows that have this value.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    known: Annotated[
+        str | None,
+        typer.Option(
+            help='A second table, with known anchors: a column of groups and one of '
+            'anchors.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of times: numbers, ISO 8601 or as in e-mails.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    member_attr: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='A column of numbers about members; may be repeated.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    group_attr: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='A column of numbers about groups; may be repeated.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    addresses: Annotated[
+        bool,
+        typer.Option(
+            '--addresses',
+            help="Name people by their e-mail address: 'Ann <Ann@x.org>' is ann@x.org.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = False
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            '--skip-bad',
+            help='Leave out bad rows, and write them with the reason to a file that '
+            'ends in .rejected.csv.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = False
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help='The seed of all random draws.', rich_help_panel=_RUN),
+    ] = 0
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help='Threads of PyTorch.',
+            rich_help_panel=_RUN,
+            show_default='OMP_NUM_THREADS or 1',
+        ),
+    ] = None
+    json: Annotated[
+        bool,
+        typer.Option('--json', help='Print the summary as JSON.', rich_help_panel=_RUN),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            '--quiet',
+            '-q',
+            help='Print warnings and errors only.',
+            rich_help_panel=_RUN,
+        ),
+    ] = False
+
+    def read(self, files: list[str], anchors_only: bool = False) -> 'IncidenceReading':
+        r"""Reads the tables.
+
+        Args:
+            files (list[str]): Their paths, :obj:`"-"` for the standard input.
+            anchors_only (bool, optional): If set to :obj:`True`, the tables need not
+                list members. (default: :obj:`False`)
+        """
+        from tgx_anchor.io.incidence import inspect_incidence
+
+        if any(name.lower().endswith('.json') for name in files):
+            return self._read_hif(files)
+        if self.member is not None and self.members:
+            raise ValueError(
+                f"'--member' is for a long table and '--members' for a wide one: give "
+                f'one of them (got {self.member!r} and {self.members!r})'
+            )
+        given: dict[str, Any] = {
+            'group': self.group,
+            'member': self.member,
+            'members': self.members,
+            'anchor': self.anchor,
+            'time': self.time,
+            'x': self.member_attr,
+            'hyperedge_attr': self.group_attr,
+        }
+        try:
+            return inspect_incidence(
+                files[0] if len(files) == 1 else files,
+                **{key: value for key, value in given.items() if value},
+                sep=self.sep,
+                known=self.known,
+                addresses=self.addresses,
+                max_anchors=None,
+                skip_bad=self.skip_bad,
+                tidy=True,
+                anchors_only=anchors_only,
+            )
+        except ValueError as error:
+            lines = getattr(error, 'lines', [])
+            raise TableError(name_options(str(error)), lines) from error
+
+    def _read_hif(self, files: list[str]) -> 'IncidenceReading':
+        from tgx_anchor.io import read_hif
+        from tgx_anchor.io.incidence_reading import IncidenceReading
+
+        if len(files) > 1 or self.known is not None:
+            raise ValueError(
+                'a HIF document is one file, with the known anchors in its incidences: '
+                "'--known' and several files go with tables only"
+            )
+        data = read_hif(files[0], max_anchors=None)
+        form = 'Hypergraph Interchange Format'
+        return IncidenceReading(data, form, {}, [], num_rows=data.num_incidences)
+
+
+class TableError(ValueError):
+    r"""An error about a table, in the words of the command line.
+
+    Args:
+        message (str): The message.
+        lines (list[str]): Lines that follow it.
+    """
+
+    def __init__(self, message: str, lines: list[str]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+_ATTRIBUTES = "'x', 'hyperedge_attr' and 'incidence_attr'"
+_NAMED = {
+    'x': 'member-attr',
+    'hyperedge_attr': 'group-attr',
+    'skip_bad': 'skip-bad',
+    **{key: key for key in ('group', 'members', 'member', 'anchor', 'time', 'sep')},
+}
+
+
+def name_options(text: str) -> str:
+    r"""Replaces the names of arguments of :obj:`read_incidence` by those of options.
+
+    Args:
+        text (str): A note or a message.
+    """
+    text = text.replace(_ATTRIBUTES, "'--member-attr' and '--group-attr'")
+    text = text.replace("'skip_bad'", "'--skip-bad'")
+    names = '|'.join(_NAMED)
+    # Columns may have the same names.
+    text = re.sub(
+        rf"\b(for|by) '({names})'", lambda m: f"{m[1]} '--{_NAMED[m[2]]}'", text
+    )
+    return re.sub(
+        rf"^'({names})'(?= must (be named|name)\b)",
+        lambda m: f"'--{_NAMED[m[1]]}'",
+        text,
+    )
+
+
+def takes_table(command: Callable[..., None]) -> Callable[..., None]:
+    r"""Gives a command the options of :class:`TableOptions`, which it gets as its
+    argument :obj:`table`.
+
+    Args:
+        command (Callable): The command.
+    """
+    signature = inspect.signature(command)
+    hints = get_type_hints(TableOptions, include_extras=True)
+    own = [p for p in signature.parameters.values() if p.name != 'table']
+    shared = [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=hints[option.name],
+        )
+        for option in fields(TableOptions)
+    ]
+
+    @functools.wraps(command)
+    def run(**kwargs: Any) -> None:
+        given = {option.name: kwargs.pop(option.name) for option in shared}
+        command(table=TableOptions(**given), **kwargs)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*parameters, *shared]
+    )
+    run.__annotations__ = {p.name: p.annotation for p in (*own, *shared)}
+    return run

@@ -1,0 +1,182 @@
+"""Prints the notes, the progress and the summary of a command."""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tgx_anchor.cli.table_options import TableOptions, name_options
+
+if TYPE_CHECKING:
+    from tgx_anchor.io.incidence_reading import IncidenceReading
+
+
+class Talk:
+    r"""Prints the notes, the progress and the summary of a command.
+
+    Notes, warnings and progress go to the standard error, the summary to the standard
+    output unless a table is written there. Progress is shown on a terminal only.
+
+    Args:
+        options (TableOptions): The options of the command.
+        out (str, optional): The file that the command writes, :obj:`"-"` for the
+            standard output. (default: :obj:`None`)
+    """
+
+    def __init__(self, options: TableOptions, out: str | None = None) -> None:
+        from rich.console import Console
+
+        if options.json and out == '-':
+            raise ValueError(
+                "'--json' prints to the standard output: name a file by '--out'"
+            )
+        self.options = options
+        self.out = out
+        self.console = Console(stderr=True, highlight=False)
+        self.seconds: dict[str, float] = {}
+        self.warnings: list[str] = []
+        self._update: Any = None
+
+    def note(self, text: str) -> None:
+        r"""Prints a note, unless the command is quiet."""
+        if not self.options.quiet:
+            typer.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        r"""Prints a warning."""
+        text = ' '.join(text.split())
+        self.warnings.append(text)
+        typer.echo(f'warning: {text}', err=True)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        r"""Times a step, and shows that it is under way.
+
+        Args:
+            name (str): The name of the step.
+        """
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        hidden = self.options.quiet or not self.console.is_terminal
+        start = time.perf_counter()
+        with (
+            Progress(
+                TextColumn('{task.description}'),
+                BarColumn(),
+                TimeElapsedColumn(),
+                console=self.console,
+                transient=True,
+                disable=hidden,
+            ) as progress,
+            warnings.catch_warnings(),
+        ):
+            task = progress.add_task(name, total=None)
+            self._update = lambda done, total: progress.update(
+                task, completed=done, total=total
+            )
+            warnings.simplefilter('always', UserWarning)
+            warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
+            yield
+        self.seconds[name] = time.perf_counter() - start
+
+    def show_epoch(self, record: Mapping[str, float]) -> None:
+        r"""Shows how many epochs of a training are done."""
+        if self._update is not None:
+            self._update(record['epoch'], record['num_epochs'])
+
+    def read(self, files: list[str]) -> 'IncidenceReading':
+        r"""Reads tables, prints what was found out about them, and writes their bad
+        rows next to the output.
+
+        Args:
+            files (list[str]): The paths.
+        """
+        with self.step('reading'):
+            reading = self.options.read(files)
+        name = files[0] if len(files) == 1 else f'{len(files)} files'
+        name = 'standard input' if name == '-' else name
+        for note in describe_reading(reading):
+            self.note(f'{name}: {note}')
+        self.rejected: str | None = None
+        if reading.bad_rows:
+            self.rejected = self._reject(reading)
+        return reading
+
+    def _reject(self, reading: 'IncidenceReading') -> str:
+        from tgx_anchor.io.table import write_table
+
+        path = Path('rejected.csv')
+        if self.out not in (None, '-'):
+            path = Path(str(self.out)).with_suffix('.rejected.csv')
+        write_table(reading.rejected, path)
+        count = len(reading.bad_rows)
+        word = 'bad row is' if count == 1 else 'bad rows are'
+        self.warn(f"{count:,} {word} left out, see '{path}'")
+        return str(path)
+
+    def finish(
+        self,
+        summary: Mapping[str, Any],
+        lines: Sequence[str],
+        is_result: bool = False,
+    ) -> None:
+        r"""Prints the summary.
+
+        Args:
+            summary (dict): The summary for programs.
+            lines (list[str]): The summary for people.
+            is_result (bool, optional): If set to :obj:`True`, it is all that the
+                command is for, and printed even if it is to be quiet.
+                (default: :obj:`False`)
+        """
+        if self.options.json:
+            document = {
+                **summary,
+                'warnings': self.warnings,
+                'seconds': {k: round(v, 3) for k, v in self.seconds.items()},
+            }
+            typer.echo(json.dumps(document, ensure_ascii=False))
+        elif is_result or not self.options.quiet:
+            for line in lines:
+                typer.echo(line, err=self.out == '-')
+        sys.stdout.flush()
+
+
+def describe_reading(reading: 'IncidenceReading') -> list[str]:
+    r"""Returns sentences about a table: its form, its columns and its flaws.
+
+    Args:
+        reading (IncidenceReading): The table.
+    """
+    from tgx_anchor.utils.messages import listed
+
+    columns = [f'{key} = {name!r}' for key, name in reading.columns.items()]
+    out = ['; '.join([reading.form, ', '.join(columns)] if columns else [reading.form])]
+    if reading.flags:
+        yes, no = (
+            listed(sorted(word for word, flag in reading.flags.items() if flag is side))
+            for side in (True, False)
+        )
+        out.append(
+            f'{reading.columns["anchor"]!r} is yes where it is {yes}, no where it is '
+            f'{no}'
+        )
+    out += map(name_options, reading.notes)
+    data = reading.data
+    size = data.hyperedge_size
+    anchors = data.hyperedge_index[1][data['y']].bincount(minlength=len(size))
+    counts = {
+        'groups with several anchors, which all count': anchors > 1,
+        'groups with a single member, who is the anchor': size == 1,
+        'groups without members': size == 0,
+    }
+    for text, mask in counts.items():
+        if bool(mask.any()):
+            out.append(f'{text}: {int(mask.sum()):,}')
+    return out
