@@ -194,7 +194,9 @@ def test_features_and_strengths_share_the_preference() -> None:
     by_name = {reason.name: reason.contribution for reason in out.reasons}
     # The age is a perfect rule here, and nobody has a record.
     feature = 1 / (1 + math.exp(-0.25)) - 0.5
-    whole = 1 / (1 + math.exp(-1.0)) - 0.5
+    assert out.anchor is not None
+    whole = out.anchor.probability - 0.5
+    assert out.preference == pytest.approx(whole + 0.5)
     assert by_name['age'] == pytest.approx(feature, abs=1e-5)
     assert by_name['strength'] == pytest.approx(whole - feature, abs=1e-5)
 
@@ -249,6 +251,37 @@ def test_no_known_group() -> None:
         names |= {reason.name for reason in out.reasons}
         assert all(reason.agreement is None for reason in out.reasons)
     assert {'strength', 'degree'} <= names
+
+
+def test_old_and_new_groups() -> None:
+    data = planted()
+    data.node_id = [f'p{i}' for i in range(data.num_nodes)]
+    data.hyperedge_id = [f'g{i}' for i in range(data.num_hyperedges)]
+    early = torch.arange(data.num_hyperedges) < 300
+    old, new = data.hyperedge_subgraph(early), data.hyperedge_subgraph(~early)
+    for part in (old, new):
+        del part['incidence_attr']
+        del part['train_mask']
+    old = AddTopologicalFeatures()(old)
+    new = AddTopologicalFeatures()(new)
+    new.y = torch.zeros(new.num_incidences, dtype=torch.bool)
+    model = quick().fit(old)
+    explainer = Explainer(model, new)
+    found = list(explainer.explain_all(new.choice_mask))
+    # What is known of people comes from the old groups, whose ids are told.
+    told = [c for out in found for c in (out.anchor, out.runner_up) if c is not None]
+    assert sum(c.num_known for c in told) > 100
+    names = {name for c in told for name in (*c.known_for, *c.known_against)}
+    assert names <= {f'g{i}' for i in range(300)}
+    assert names
+    # Rules are measured on old groups, too.
+    agreements = {r.agreement for out in found for r in out.reasons if r.value}
+    assert agreements
+    assert None not in agreements
+    # Nobody is known of other people.
+    other = Explainer(model, new, same_people=False).explain(0)
+    assert other.anchor is not None
+    assert other.anchor.num_known == 0
 
 
 # Other models ####################################################################
