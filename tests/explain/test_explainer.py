@@ -240,6 +240,38 @@ def test_one_centrality_stands_for_all() -> None:
     assert 'person 0 is in 2 groups, the others in 1, and has the highest' in str(out)
 
 
+def test_the_lowest_centrality() -> None:
+    # The anchor is always in one group, the other member in two.
+    groups, anchors = [], []
+    for i in range(30):
+        groups += [[3 * i, 3 * i + 1], [3 * i, 3 * i + 2]]
+        anchors += [[3 * i + 1], [3 * i + 2]]
+    data = AddTopologicalFeatures()(to_data(groups, 90, anchors))
+    out = explain(AnchorRadar(stages='first').fit(data), data, 0)
+    (reason,) = out.reasons
+    assert (reason.name, reason.highest) == ('degree', False)
+    assert set(reason.also) == {'pagerank', 'eigenvector'}
+    assert 'person 1 is in 1 group, person 0 in 2, and has the lowest' in str(out)
+
+
+def test_range_of_the_others() -> None:
+    data = to_data([[0, 1, 2], [0, 1], [0]], 3, [[0], [0], []])
+    (reason,) = explain(DegreeHeuristic().fit(data), data, 0).reasons
+    assert (reason.value, reason.runner_up_value) == (3, 2)
+    assert reason.others == (1, 2)
+
+
+def test_a_draw_has_no_reasons_even_if_features_differ() -> None:
+    data = pairs()
+    model = age_model(data, 'both')
+    assert model.strengths is not None
+    model.strengths.strength.data.zero_()
+    model.w = None
+    out = explain(model, data, 7)
+    assert out.is_tie
+    assert (out.reasons, out.preference) == ((), 0.5)
+
+
 def test_no_known_group() -> None:
     data = planted()
     model = quick().fit(data)
