@@ -70,7 +70,9 @@ def suggest_groups(
     known = _known(data)
     best, margin = _best_and_margin(proba.double(), data)
     possible = data.choice_mask if mask is None else data.choice_mask & mask
-    chosen, value, counts = _choose(1 - margin, data, known, possible, int(n))
+    # Probabilities may exceed one by rounding.
+    doubt = (1 - margin).clamp(min=0)
+    chosen, value, counts = _choose(doubt, data, known, possible, int(n))
     ids = data.get('hyperedge_id')
     rows = chosen.tolist()
     group: Any = rows if ids is None else [_plain(ids[row]) for row in rows]
