@@ -449,6 +449,8 @@ def read_times(column: Column) -> tuple[FloatArray, int]:
     Returns:
         The times, and the number of those that are there and cannot be read.
     """
+    if not isinstance(column, list) and pa.types.is_nested(column.type):
+        column = column.to_pylist()
     if isinstance(column, list):
         found = [_to_seconds(value) for value in column]
         odd = sum(

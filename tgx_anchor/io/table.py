@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
 from bisect import bisect_right
@@ -528,6 +529,10 @@ def _split(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
 
 
 def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
+    mark = re.match(rb'sep=(.)(?=\r?\n)', text)
+    if mark:
+        # Excel's own first line; blank, so that all other lines keep their numbers.
+        own, text = mark[1].decode(errors='replace'), text[mark.end() :]
     source, choice = _find_columns(file, text, own, options)
     types = {
         **dict.fromkeys(choice.labels, REPEATED),
