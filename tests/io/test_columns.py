@@ -184,6 +184,8 @@ NOON = 1580472000.0  # 2020-01-31 12:00 UTC
         (pa.array(['2020-01-31', None]).dictionary_encode(), [NOON - 43200, None], 0),
         ([np.datetime64('2020-01-31T12'), 'x'], [NOON, None], 1),
         ([], [], 0),
+        ([[1], [2]], [None, None], 2),
+        ([{'a': 1}, None], [None, None], 1),
     ],
     ids=str,
 )

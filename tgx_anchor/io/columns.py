@@ -127,7 +127,11 @@ def take_rows(column: Column, keep: BoolArray) -> Column:
     """
     if isinstance(column, list):
         return [value for value, kept in zip(column, keep, strict=True) if kept]
-    return column.filter(pa.array(keep))
+    kept = column.filter(pa.array(keep))
+    if pa.types.is_dictionary(kept.type):
+        # Forgets the values of the rows that are left out.
+        return pc.dictionary_encode(kept.cast(kept.type.value_type))
+    return kept
 
 
 def _where(mask: Any) -> IntArray:
@@ -445,6 +449,8 @@ def read_times(column: Column) -> tuple[FloatArray, int]:
     Returns:
         The times, and the number of those that are there and cannot be read.
     """
+    if not isinstance(column, list) and pa.types.is_nested(column.type):
+        column = column.to_pylist()
     if isinstance(column, list):
         found = [_to_seconds(value) for value in column]
         odd = sum(

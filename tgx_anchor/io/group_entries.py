@@ -1,6 +1,7 @@
 """Members of groups, from the rows of a long or a wide table."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,11 @@ import pyarrow.compute as pc
 
 from tgx_anchor.data.building import BoolArray, IntArray, Locate
 from tgx_anchor.io.columns import (
+    INTEGER,
     UNKNOWN,
     Column,
     RowError,
     read_flags,
-    take_rows,
     to_column,
 )
 from tgx_anchor.io.group_columns import GroupColumns
@@ -119,28 +120,47 @@ class GroupEntries:
             known (Table): The columns :obj:`group` and :obj:`anchor`.
             notes (list[str]): Gets a note about groups that are not among the entries.
         """
-        group, member = known.columns['group'], known.columns['anchor']
-        given = ~(_is_empty(group) | _is_empty(member))
-        listed_groups = set(map(str, _list(self.group)))
-        found = given & np.array(
-            [str(value) in listed_groups for value in _list(group)], dtype=np.bool_
-        )
-        lost = int((given & ~found).sum())
-        if lost and not found.any():
+        names = {key: _list(column) for key, column in known.columns.items()}
+        rows = [
+            row
+            for row, pair in enumerate(zip(*names.values(), strict=True))
+            if not any(str(name).strip().lower() in UNKNOWN for name in pair)
+        ]
+        ids = _by_name(self.group)
+        found = [row for row in rows if str(names['group'][row]) in ids]
+        lost = [
+            names['group'][row] for row in rows if str(names['group'][row]) not in ids
+        ]
+        if lost and not found:
             raise ValueError(
-                f"'known' must name groups of the table (got {lost:,} others, such as "
-                f'{shorten(_list(take_rows(group, given))[0])})'
+                f"'known' must name groups of the table (got {len(lost):,} others, "
+                f'such as {shorten(lost[0])})'
             )
         if lost:
-            notes.append(f'known anchors of groups that the table lacks: {lost:,}')
-        rows = np.flatnonzero(found)
+            notes.append(f'known anchors of groups that the table lacks: {len(lost):,}')
+        people = _by_name(self.member)
+        kind = type(next(iter(people.values()), ''))
+        anchors = [names['anchor'][row] for row in found]
         return GroupEntries(
-            _concat([self.group, take_rows(group, found)]),
-            _concat([self.member, take_rows(member, found)]),
-            np.append(self.y, np.ones(len(rows), dtype=np.bool_)),
-            np.append(self.row, -1 - rows),
+            _concat([self.group, [ids[str(names['group'][row])] for row in found]]),
+            _concat([self.member, [_as_id(name, people, kind) for name in anchors]]),
+            np.append(self.y, np.ones(len(found), dtype=np.bool_)),
+            np.append(self.row, -1 - np.array(found, dtype=np.int64)),
             self.size,
         )
+
+
+def _by_name(column: Column) -> dict[str, Any]:
+    # The distinct ids by what they look like in a text file.
+    values = column if isinstance(column, list) else pc.unique(column).to_pylist()
+    return {str(value): value for value in values}
+
+
+def _as_id(name: Any, ids: dict[str, Any], kind: type) -> Any:
+    # The same id, or a new one of the same type.
+    if str(name) in ids or kind is str:
+        return ids.get(str(name), str(name))
+    return int(name) if kind is int and re.fullmatch(INTEGER, str(name)) else name
 
 
 def _list(column: Column) -> list[Any]:
@@ -163,12 +183,15 @@ def _decode(column: Column) -> Column:
 def _concat(columns: list[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
-    columns = [_decode(column) for column in columns]
-    filled = [column for column in columns if len(column)] or columns[:1]
-    arrays = [column for column in filled if not isinstance(column, list)]
-    if len(arrays) == len(filled) and len({array.type for array in arrays}) == 1:
-        return pa.chunked_array([chunk for array in arrays for chunk in array.chunks])
-    return to_column('', [value for column in filled for value in _list(column)])
+    filled = [_decode(column) for column in columns if len(column)]
+    kinds = {c.type for c in filled if not isinstance(c, list)}
+    parts = []
+    for column in filled:
+        part = to_column('', column) if isinstance(column, list) else column
+        if isinstance(part, list) or len(kinds) != 1 or part.type not in kinds:
+            return to_column('', [value for c in filled for value in _list(c)])
+        parts += part.chunks
+    return pa.chunked_array(parts) if parts else columns[0]
 
 
 def _equals(column: Column, value: str) -> BoolArray:
@@ -180,14 +203,6 @@ def _equals(column: Column, value: str) -> BoolArray:
     return np.array([str(word) == value for word in _list(column)], dtype=np.bool_)
 
 
-def _is_empty(column: Column) -> BoolArray:
-    words = (
-        value is None or str(value).strip().lower() in UNKNOWN
-        for value in _list(column)
-    )
-    return np.fromiter(words, dtype=np.bool_, count=len(column))
-
-
 def _to_members(
     column: Column, sep: str, missing: Sequence[str] = ('',)
 ) -> tuple[Column, IntArray]:
@@ -196,21 +211,12 @@ def _to_members(
     if not isinstance(column, list):
         cells = column.combine_chunks()
         if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-            text = pc.utf8_trim_whitespace(cells)
-            if not _is_json(text):
-                split = pc.split_pattern(pc.fill_null(text, ''), sep)
-                word = pc.utf8_trim_whitespace(pc.list_flatten(split))
-                place = pc.list_parent_indices(split).to_numpy().astype(np.int64)
-                lower = pc.utf8_lower(word)
-                given = pc.invert(pc.is_in(lower, pa.array(missing, lower.type)))
-                keep = given.to_numpy(zero_copy_only=False)
-                return pa.chunked_array([word.filter(given)]), place[keep]
-            column = [json.loads(cell) if cell else None for cell in text.to_pylist()]
+            if not _is_json(cells):
+                text = pc.fill_null(cells, '')
+                return _flatten(pc.split_pattern(text, sep), missing)
+            column = [json.loads(cell) if cell else None for cell in cells.to_pylist()]
         elif pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
-            word = pc.list_flatten(cells)
-            place = pc.list_parent_indices(cells).to_numpy().astype(np.int64)
-            keep = ~np.asarray(pc.is_null(word, nan_is_null=True))
-            return pa.chunked_array([word.filter(pa.array(keep))]), place[keep]
+            return _flatten(cells, missing)
     values, numbers = [], []
     for number, cell in enumerate(_list(column)):
         is_list = isinstance(cell, list | tuple | set | frozenset | np.ndarray)
@@ -219,6 +225,19 @@ def _to_members(
                 values.append(value)
                 numbers.append(number)
     return to_column('members', values), np.array(numbers, dtype=np.int64)
+
+
+def _flatten(cells: pa.Array, missing: Sequence[str]) -> tuple[Column, IntArray]:
+    value = pc.list_flatten(cells)
+    place = pc.list_parent_indices(cells).to_numpy().astype(np.int64)
+    empty = pc.is_null(value, nan_is_null=True)
+    if pa.types.is_string(value.type) or pa.types.is_large_string(value.type):
+        value = pc.utf8_trim_whitespace(value)
+        lower = pc.utf8_lower(value)
+        empty = pc.or_(empty, pc.is_in(lower, pa.array(missing, lower.type)))
+    given = pc.invert(empty)
+    keep = given.to_numpy(zero_copy_only=False)
+    return pa.chunked_array([value.filter(given)]), place[keep]
 
 
 def _is_json(text: pa.Array) -> bool:
