@@ -205,6 +205,13 @@ def test_times_of_iso_dates(values: list[datetime]) -> None:
     assert odd == 0
 
 
+@pytest.mark.parametrize('other', [np.int64(1), np.float32(0.5), np.bool_(True), 2])
+def test_dates_among_numbers_stay_a_list(other: Any) -> None:
+    # PyArrow itself ends the process here.
+    values = [np.datetime64('2020-01-01'), other]
+    assert to_column('id', values) == values
+
+
 def test_roles() -> None:
     role, names = read_roles('role', to_column('role', ['to', 'cc', 'to']))
     assert (role.tolist(), names) == ([1, 0, 1], ['cc', 'to'])

@@ -106,6 +106,8 @@ def to_column(name: str, value: Any) -> Column:
         not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray)
     ):
         raise ValueError(f"'{name}' must be a list or an array (got {shorten(value)})")
+    if _is_mixed_with_dates(value):
+        return list(value)
     try:
         column = pa.array(value, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
@@ -116,6 +118,15 @@ def to_column(name: str, value: Any) -> Column:
         # Arrow counts NumPy's booleans among the integers.
         return list(value)
     return pa.chunked_array([column])
+
+
+def _is_mixed_with_dates(value: Any) -> bool:
+    # PyArrow crashes on NumPy's dates among other scalars of NumPy.
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return False
+    kinds = set(map(type, value))
+    dates = (np.datetime64, np.timedelta64)
+    return len(kinds) > 1 and any(issubclass(kind, dates) for kind in kinds)
 
 
 def take_rows(column: Column, keep: BoolArray) -> Column:
