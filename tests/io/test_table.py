@@ -99,6 +99,16 @@ def test_read_table_from_memory(source: Any) -> None:
     assert not table.is_text
 
 
+def test_read_table_takes_the_types_of_polars() -> None:
+    view = pa.array(['x', 'y'], pa.string_view())
+    indices = pa.array([1, 0], pa.uint32())
+    coded = pa.DictionaryArray.from_arrays(indices, view)
+    lists = pa.array([['x'], ['y', 'x']], pa.list_(pa.string_view()))
+    assert rows(read_table(pa.table({'a': coded, 'b': lists}), choose)) == [
+        *(('y', ['x']), ('x', ['y', 'x']))
+    ]
+
+
 def test_read_table_passes_metadata(tmp_path: Path) -> None:
     seen = []
 

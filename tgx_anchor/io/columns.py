@@ -86,6 +86,9 @@ def to_column(name: str, value: Any) -> Column:
             frame, or an Arrow array. A sequence of mixed values stays a list.
     """
     if isinstance(value, pa.Array | pa.ChunkedArray):
+        if 'view' in str(value.type) and str(value.type) != 'string_view':
+            # Arrow has few functions for the dictionaries and lists of polars.
+            value = pa.array(value.to_pylist())
         return (
             value if isinstance(value, pa.ChunkedArray) else pa.chunked_array([value])
         )
