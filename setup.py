@@ -39,6 +39,7 @@ EXTRAS['test'] = sorted(
         'nbformat>=5.10',
         'pytest>=8',
         'pytest-xdist>=3.5',
+        'xgi>=0.9',
     }
 )
 EXTRAS['dev'] = sorted(

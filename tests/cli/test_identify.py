@@ -103,7 +103,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
             '3 files of text with commas in UTF-8 and text with semicolons in UTF-8 '
             'and text with tabs in UTF-8',
             "group = 'thread', member = 'person'",
-            "known anchors found by their usual names: 'asker' is 'anchor'",
+            "of the known anchors found by their usual names: 'asker' is 'anchor'",
         ],
     ),
 }

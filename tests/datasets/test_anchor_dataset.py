@@ -16,6 +16,7 @@ import textwrap
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -282,6 +283,10 @@ def test_enron_from_its_records(
 
     # The same e-mails in the same order: the same object.
     raw = raw_enron(source / 'enron')
+    date = [
+        line.rstrip('\n').split(',')[1]
+        for line in (source / 'enron' / 'edges.csv').read_text().splitlines()[1:]
+    ]
     records = [
         {
             role: [
@@ -291,7 +296,8 @@ def test_enron_from_its_records(
             ]
             for label, role in enumerate(('from', 'to', 'cc'))
         }
-        for group in raw
+        | {'date': day}
+        for group, day in zip(raw, date, strict=True)
     ]
     target.write_text(json.dumps(records))
     again = AnchorDataset('emER', root=tmp_path / 'derived')
@@ -301,10 +307,9 @@ def test_enron_from_its_records(
     # As published, e-mails of the same minute come in another order.
     shutil.copyfile(source / target.name, target)
     published = data_of(AnchorDataset('emER', root=tmp_path / 'published'))
-    date = [
-        line.rstrip('\n').split(',')[1]
-        for line in (source / 'enron' / 'edges.csv').read_text().splitlines()[1:]
-    ]
+    assert torch.equal(published.hyperedge_time, from_tables.hyperedge_time)
+    first = datetime.fromisoformat(date[0]).replace(tzinfo=timezone.utc)
+    assert published.hyperedge_time[0] == first.timestamp()
 
     def emails(data: Any) -> list[Any]:
         return sorted((date[i], sorted(g.items())) for i, g in groups_of(data).items())

@@ -194,7 +194,9 @@ def test_features_and_strengths_share_the_preference() -> None:
     by_name = {reason.name: reason.contribution for reason in out.reasons}
     # The age is a perfect rule here, and nobody has a record.
     feature = 1 / (1 + math.exp(-0.25)) - 0.5
-    whole = 1 / (1 + math.exp(-1.0)) - 0.5
+    assert out.anchor is not None
+    whole = out.anchor.probability - 0.5
+    assert out.preference == pytest.approx(whole + 0.5)
     assert by_name['age'] == pytest.approx(feature, abs=1e-5)
     assert by_name['strength'] == pytest.approx(whole - feature, abs=1e-5)
 
@@ -238,6 +240,38 @@ def test_one_centrality_stands_for_all() -> None:
     assert 'person 0 is in 2 groups, the others in 1, and has the highest' in str(out)
 
 
+def test_the_lowest_centrality() -> None:
+    # The anchor is always in one group, the other member in two.
+    groups, anchors = [], []
+    for i in range(30):
+        groups += [[3 * i, 3 * i + 1], [3 * i, 3 * i + 2]]
+        anchors += [[3 * i + 1], [3 * i + 2]]
+    data = AddTopologicalFeatures()(to_data(groups, 90, anchors))
+    out = explain(AnchorRadar(stages='first').fit(data), data, 0)
+    (reason,) = out.reasons
+    assert (reason.name, reason.highest) == ('degree', False)
+    assert set(reason.also) == {'pagerank', 'eigenvector'}
+    assert 'person 1 is in 1 group, person 0 in 2, and has the lowest' in str(out)
+
+
+def test_range_of_the_others() -> None:
+    data = to_data([[0, 1, 2], [0, 1], [0]], 3, [[0], [0], []])
+    (reason,) = explain(DegreeHeuristic().fit(data), data, 0).reasons
+    assert (reason.value, reason.runner_up_value) == (3, 2)
+    assert reason.others == (1, 2)
+
+
+def test_a_draw_has_no_reasons_even_if_features_differ() -> None:
+    data = pairs()
+    model = age_model(data, 'both')
+    assert model.strengths is not None
+    model.strengths.strength.data.zero_()
+    model.w = None
+    out = explain(model, data, 7)
+    assert out.is_tie
+    assert (out.reasons, out.preference) == ((), 0.5)
+
+
 def test_no_known_group() -> None:
     data = planted()
     model = quick().fit(data)
@@ -249,6 +283,37 @@ def test_no_known_group() -> None:
         names |= {reason.name for reason in out.reasons}
         assert all(reason.agreement is None for reason in out.reasons)
     assert {'strength', 'degree'} <= names
+
+
+def test_old_and_new_groups() -> None:
+    data = planted()
+    data.node_id = [f'p{i}' for i in range(data.num_nodes)]
+    data.hyperedge_id = [f'g{i}' for i in range(data.num_hyperedges)]
+    early = torch.arange(data.num_hyperedges) < 300
+    old, new = data.hyperedge_subgraph(early), data.hyperedge_subgraph(~early)
+    for part in (old, new):
+        del part['incidence_attr']
+        del part['train_mask']
+    old = AddTopologicalFeatures()(old)
+    new = AddTopologicalFeatures()(new)
+    new.y = torch.zeros(new.num_incidences, dtype=torch.bool)
+    model = quick().fit(old)
+    explainer = Explainer(model, new)
+    found = list(explainer.explain_all(new.choice_mask))
+    # What is known of people comes from the old groups, whose ids are told.
+    told = [c for out in found for c in (out.anchor, out.runner_up) if c is not None]
+    assert sum(c.num_known for c in told) > 100
+    names = {name for c in told for name in (*c.known_for, *c.known_against)}
+    assert names <= {f'g{i}' for i in range(300)}
+    assert names
+    # Rules are measured on old groups, too.
+    agreements = {r.agreement for out in found for r in out.reasons if r.value}
+    assert agreements
+    assert None not in agreements
+    # Nobody is known of other people.
+    other = Explainer(model, new, same_people=False).explain(0)
+    assert other.anchor is not None
+    assert other.anchor.num_known == 0
 
 
 # Other models ####################################################################

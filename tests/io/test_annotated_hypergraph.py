@@ -108,6 +108,18 @@ def test_reads_tables(folder: Path) -> None:
     )
     # Group '0' stands second in its file; 'cc' is not asked for; '5' repeats.
     assert plain(table) == ([5, 7, 5, 7], [1, 1, 1, 2], [1, 0, 1, 0], [10, 0, 1])
+    assert table.hyperedge_time is None
+
+
+def test_reads_dates(folder: Path) -> None:
+    edges = ',other,date\n1,x,1970-01-02 00:00:10\n0,y,\n2,z,soon\n'
+    table = read_csv(folder, HEADER + '7,1,0\n5,0,1\n7,2,0\n', edges=edges)
+    assert table.hyperedge_time is not None
+    assert np.nan_to_num(table.hyperedge_time, nan=-1).tolist() == [86410, -1, -1]
+    records = '[{"from": [1], "to": [2], "date": "1970-01-02"}, {"from": [], "to": []}]'
+    table = read_json(folder, records)
+    assert table.hyperedge_time is not None
+    assert np.nan_to_num(table.hyperedge_time, nan=-1).tolist() == [86400, -1]
 
 
 def test_reads_roles_in_the_order_asked_for(folder: Path) -> None:

@@ -184,6 +184,8 @@ NOON = 1580472000.0  # 2020-01-31 12:00 UTC
         (pa.array(['2020-01-31', None]).dictionary_encode(), [NOON - 43200, None], 0),
         ([np.datetime64('2020-01-31T12'), 'x'], [NOON, None], 1),
         ([], [], 0),
+        ([[1], [2]], [None, None], 2),
+        ([{'a': 1}, None], [None, None], 1),
     ],
     ids=str,
 )
@@ -201,6 +203,13 @@ def test_times_of_iso_dates(values: list[datetime]) -> None:
     time, odd = read_times(to_column('time', [v.isoformat() for v in values]))
     assert time.tolist() == pytest.approx(expected, abs=1e-4)
     assert odd == 0
+
+
+@pytest.mark.parametrize('other', [np.int64(1), np.float32(0.5), np.bool_(True), 2])
+def test_dates_among_numbers_stay_a_list(other: Any) -> None:
+    # PyArrow itself ends the process here.
+    values = [np.datetime64('2020-01-01'), other]
+    assert to_column('id', values) == values
 
 
 def test_roles() -> None:

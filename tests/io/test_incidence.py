@@ -30,9 +30,12 @@ from tests.io.strategies import (
 )
 from tests.strategies import one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
-from tgx_anchor.io import read_incidence, write_incidence
-from tgx_anchor.io.bad_row import BadRowError
-from tgx_anchor.io.incidence import inspect_incidence
+from tgx_anchor.io import (
+    BadRowError,
+    inspect_incidence,
+    read_incidence,
+    write_incidence,
+)
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.txt', '.jsonl.gz', '.parquet']
@@ -259,6 +262,331 @@ def test_read_incidence_can_be_batched() -> None:
     for part in batch.to_data_list():
         assert isinstance(part, AnchorData)
         assert plain(part) == plain(data)
+
+
+# Other forms of the same ######################################################
+
+
+def wide(data: AnchorData, sep: str | None = None) -> dict[str, list[Any]]:
+    """One row per group: lists of members, or text, and the anchor or nothing."""
+    rows = plain(data)['groups']
+    lists = [[member for member, _, _ in members] for _, members in rows]
+    return {
+        'mail': [group for group, _ in rows],
+        'to': lists if sep is None else [sep.join(map(str, names)) for names in lists],
+        'from': [next((m for m, y, _ in members if y), None) for _, members in rows],
+    }
+
+
+@st.composite
+def long_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Rows without repetition, at most one anchor in each group."""
+    names = st.sampled_from(['ann', 'bob', 'cat', 'dän', 'e,"f'])
+    pair = st.tuples(st.sampled_from(['m1', 'm2', 'm3']), names)
+    rows = draw(st.lists(pair, min_size=1, max_size=9, unique=True))
+    rows.sort(key=lambda row: row[0])
+    anchor = {group: draw(names) for group, _ in rows}
+    return {
+        'group': [group for group, _ in rows],
+        'member': [member for _, member in rows],
+        'is_anchor': [member == anchor[group] for group, member in rows],
+    }
+
+
+@given(long_tables(), st.sampled_from([None, ';', '|', ' + ']), st.booleans())
+@examples(60)
+def test_wide_tables_are_read_as_long_ones(
+    tmp_path: Path, columns: dict[str, Any], sep: str | None, by_file: bool
+) -> None:
+    data = read_incidence(columns)
+    table: Any = wide(data, sep)
+    if by_file:
+        path = tmp_path / ('t.jsonl' if sep is None else 't.csv')
+        frame = pd.DataFrame(table)
+        if sep is None:
+            frame.to_json(path, orient='records', lines=True)
+        else:
+            frame.to_csv(path, index=False, sep='\t')
+        table = path
+    again = read_incidence(
+        table, group='mail', members='to', anchor='from', sep=sep or ';'
+    )
+    assert plain(again) == plain(data)
+
+
+@given(long_tables())
+@examples(30)
+def test_lists_of_lists_and_known_anchors(columns: dict[str, Any]) -> None:
+    data = read_incidence(columns)
+    table = wide(data)
+    rows = [i for i, name in enumerate(table['from']) if name is not None]
+    known = {'group': rows, 'anchor': [table['from'][i] for i in rows]}
+    again = read_incidence(table['to'], known=known if rows else None)
+    assert again.hyperedge_id.tolist() == list(range(len(table['to'])))
+    again.hyperedge_id = data.hyperedge_id
+    assert plain(again) == plain(data)
+    # The same of a long table, by the ids of its groups.
+    known['group'] = [table['mail'][i] for i in rows]
+    bare = {key: columns[key] for key in ('group', 'member')}
+    assert plain(read_incidence(bare, known=known if rows else None)) == plain(data)
+
+
+def test_read_incidence_of_records() -> None:
+    columns = table()
+    records = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    assert plain(read_incidence(records)) == mails()
+
+
+def test_known_anchors(tmp_path: Path) -> None:
+    path = tmp_path / 'known.csv'
+    path.write_text('thread;asker;probability\n8;cat;0.5\n9;dan;\n7;;1\n99;ann;1\n')
+    source = {'group': [7, 8, 8, 9], 'member': ['ann', 'ann', 'cat', 'bob']}
+    reading = inspect_incidence(source, known=path)
+    data = reading.data
+    assert [(m, y) for _, members in plain(data)['groups'] for m, y, _ in members] == [
+        *(('ann', False), ('ann', False), ('cat', True)),
+        *(('bob', False), ('dan', True)),
+    ]
+    assert reading.notes == [
+        "columns of the known anchors found by their usual names: 'thread' is 'group', "
+        "'asker' is 'anchor'",
+        'known anchors of groups that the table lacks: 1',
+        'anchors that are not listed as members of their group, and become members: 1',
+    ]
+    with one_line_error("'known'", "'dan' for group 9"):
+        inspect_incidence({**source, 'role': list('abcd')}, known=path)
+    with one_line_error("'known'", "'a'"):
+        inspect_incidence(source, known={'a': [1]})
+    with one_line_error("'known'", 'groups of the table'):
+        inspect_incidence(source, known={'group': [99], 'anchor': ['ann']})
+    both = {**source, 'is_anchor': [0, 1, 0, 0]}
+    with one_line_error('group 8', 'got 2', 'in row 3', "'max_anchors'"):
+        inspect_incidence(both, known={'group': [8], 'anchor': ['cat']})
+    with one_line_error('group 8', 'got 2', 'row 1 of the known', "'max_anchors'"):
+        inspect_incidence(both, known={'group': [8], 'anchor': ['dan']})
+
+
+def test_anchors_outside_of_their_group_become_members() -> None:
+    source = {'to': ['bob;cat', 'ann', ''], 'from': ['ann', 'ann', 'bob']}
+    reading = inspect_incidence(source, members='to', anchor='from')
+    assert plain(reading.data)['groups'] == [
+        (1, [('bob', False, None), ('cat', False, None), ('ann', True, None)]),
+        (2, [('ann', True, None)]),
+        (3, [('bob', True, None)]),
+    ]
+    assert reading.notes == [
+        'anchors that are not listed as members of their group, and become members: 2'
+    ]
+    source['from'][0] = 'ann;bob'
+    with one_line_error('group 1', 'got 2', "'max_anchors'"):
+        inspect_incidence(source, members='to', anchor='from')
+    two = inspect_incidence(source, members='to', anchor='from', max_anchors=2).data
+    assert two['y'].tolist() == [True, False, True, True, True]
+
+
+def test_members_count_once() -> None:
+    reading = inspect_incidence(
+        {
+            'group': ['m', 'm', 'm', 'n', 'm'],
+            'member': ['ann', 'bob', 'ann', 'ann', 'bob'],
+            'is_anchor': [0, 0, 1, 0, 0],
+            'role': ['to', 'to', 'from', 'to', 'cc'],
+            'incidence_a': [1, 2, 3, 4, 5],
+        }
+    )
+    data = reading.data
+    assert to_groups(data) == [[0, 1], [0]]
+    assert data['y'].tolist() == [True, False, False]
+    assert [data.role_names[r] for r in data.role.tolist()] == ['to', 'to', 'to']
+    assert data.incidence_attr.view(-1).tolist() == [1, 2, 4]
+    assert reading.notes == [
+        'rows that list a member of their group again, who counts once: 2'
+    ]
+
+
+def test_times() -> None:
+    columns = {
+        'group': [1, 1, 2, 3, 2],
+        'member': list('abcde'),
+        'when': ['', '1970-01-02', '3', 'soon', '4'],
+    }
+    reading = inspect_incidence(columns, time='when')
+    data = reading.data
+    assert data.hyperedge_time.dtype == torch.float64
+    assert data.hyperedge_time.tolist()[:2] == [86400, 3]
+    assert math.isnan(data.hyperedge_time[2])
+    assert reading.notes == [
+        'times that are neither numbers nor dates, and count as missing: 1',
+        'groups with several times, of which the first counts: 1',
+    ]
+    assert 'hyperedge_time' not in read_incidence(table())
+    columns['time'] = columns.pop('when')
+    again = inspect_incidence(columns).data
+    assert again.hyperedge_time.tolist()[:2] == [86400, 3]
+
+
+@pytest.mark.parametrize('suffix', SUFFIXES)
+def test_times_round_trip(suffix: str, tmp_path: Path) -> None:
+    data = read_incidence({**table(), 'time': [1e9 + 1 / 3, None, None, None, -5]})
+    columns = write_incidence(data, tmp_path / f't{suffix}')
+    assert columns['time'] == [1e9 + 1 / 3, 1e9 + 1 / 3, None, None, -5.0]
+    again = read_incidence(tmp_path / f't{suffix}')
+    assert again.hyperedge_time.nan_to_num(7).tolist() == [1e9 + 1 / 3, 7, -5]
+    assert plain(again) == plain(data)
+
+
+# Bad rows ####################################################################
+
+BAD_LINES = [
+    (',ann,1', "'group' must be given"),
+    ('m1,,1', "'member' must be given"),
+    ('m1,ann,maybe', "'is_anchor' must be true"),
+    ('m1,ann', "'table' must have 3 fields"),
+    ('m1,ann,1,1', "'table' must have 3 fields"),
+    ('m1,"a"b,1', "'table' must be well-formed"),
+]
+
+
+@given(
+    long_tables(),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(BAD_LINES)), max_size=6),
+    st.booleans(),
+)
+@examples(80)
+def test_bad_rows_are_left_out(
+    tmp_path: Path,
+    columns: dict[str, Any],
+    inserted: list[tuple[int, tuple[str, str]]],
+    empty_lines: bool,
+) -> None:
+    path = tmp_path / 'mails.csv'
+    data = read_incidence(columns)
+    write_incidence(data, path)
+    entries: list[tuple[str, str | None]] = [
+        (line, None) for line in path.read_text().splitlines()
+    ]
+    for place, line in inserted:
+        entries.insert(1 + min(place, len(entries) - 1), line)
+    if empty_lines:
+        entries.insert(2, ('', None))
+    path.write_text(''.join(f'{line}\n' for line, _ in entries))
+    bad = [(i, line, why) for i, (line, why) in enumerate(entries, 1) if why]
+    reading = inspect_incidence(path, skip_bad=True)
+    assert plain(reading.data) == plain(data)
+    rejected = reading.rejected.to_pylist()
+    assert [(row['line'], row['text']) for row in rejected] == [b[:2] for b in bad]
+    for row, (_, _, reason) in zip(rejected, bad, strict=True):
+        assert row['reason'].startswith(reason)
+        assert row['file'] == str(path)
+    if bad:
+        with one_line_error(bad[0][2], f'in line {bad[0][0]} of', "'skip_bad'"):
+            read_incidence(path)
+        with pytest.raises(BadRowError) as info:
+            read_incidence(path)
+        assert [row.line for row in info.value.rows] == [b[0] for b in bad]
+
+
+def test_bad_rows_of_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / 'mails.jsonl'
+    path.write_text(
+        '{"group": 1, "members": ["ann", 7]}\n\n{"group": 2\n[3]\n'
+        '{"group": null, "members": ["bob"]}\n{"group": 4, "members": []}\n'
+        '{"group": 5, "members": ["cat"]}\n'
+    )
+    reading = inspect_incidence(path, skip_bad=True)
+    assert plain(reading.data)['groups'] == [
+        (1, [('ann', False, None), ('7', False, None)]),
+        (5, [('cat', False, None)]),
+    ]
+    assert [row.line for row in reading.bad_rows] == [3, 4, 5, 6]
+    assert reading.bad_rows[2].text == '{"group": null, "members": ["bob"]}'
+
+
+def test_bad_rows_of_several_files(tmp_path: Path) -> None:
+    for name, text in (('b', 'm1,ann\nm1,\n'), ('a', 'm1\nm2,bob\n,bob\n')):
+        (tmp_path / f'{name}.csv').write_text(f'group,member\n{text}')
+    reading = inspect_incidence(tmp_path, skip_bad=True)
+    assert [(row.file[-5:], row.line) for row in reading.bad_rows] == [
+        *(('a.csv', 2), ('a.csv', 4), ('b.csv', 3))
+    ]
+    assert reading.data.hyperedge_id == ['m2', 'm1']
+    assert reading.form == '2 files of text with commas in UTF-8'
+
+
+def test_bad_rows_only(tmp_path: Path) -> None:
+    path = tmp_path / 'mails.csv'
+    path.write_text('group,member\n,ann\nm1,\n')
+    with one_line_error("'group'", 'line 2', '1 more'):
+        inspect_incidence(path, skip_bad=True)
+
+
+def test_bad_rows_in_memory() -> None:
+    frame = pd.DataFrame(
+        {
+            'group': [1, None, 2, 2],
+            'member': ['a', 'b', '', 'c'],
+            'node_a': [1, 1, 1, 2],
+        }
+    )
+    reading = inspect_incidence(frame, skip_bad=True)
+    assert plain(reading.data)['groups'] == [
+        (1, [('a', False, None)]),
+        (2, [('c', False, None)]),
+    ]
+    assert reading.data['x'].tolist() == [[1.0], [2.0]]
+    assert [(r.place, r.text) for r in reading.bad_rows] == [
+        *(('row 2', ', b, 1'), ('row 3', '2.0, , 1'))
+    ]
+
+
+# Files without a header, standard input ######################################
+
+
+def test_files_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / 'mails.csv'
+    rows = 'm2,bob,1\nm1,ann,\nm2,ann,0\nm1,cat,0\nm3,cat,\n'
+    path.write_text(rows)
+    reading = inspect_incidence(path)
+    assert plain(reading.data) == mails()
+    assert 'no header' in reading.notes[0]
+    assert plain(inspect_incidence(path, header=False).data) == mails()
+    assert plain(inspect_incidence(path, group='1', member='2', anchor='3').data) == (
+        mails()
+    )
+    with one_line_error("'group'", "'m2', 'bob', '1'"):
+        inspect_incidence(path, header=True)
+    path.write_text('1,2\n1,3\n2,3\n')
+    data = inspect_incidence(path).data
+    assert to_groups(data) == [[0, 1], [1]]
+    assert data.node_id.tolist() == [2, 3]
+    path.write_text('group,member,1990\na,b,3\n')
+    assert inspect_incidence(path).data.node_id == ['b']
+    path.write_text('ann;bob,bob\nbob;cat,cat\n')
+    data = inspect_incidence(path, members='1', anchor='2', header=False).data
+    assert data['y'].tolist() == [False, True, False, True]
+    path.write_text(rows)
+    with one_line_error("'mail'", "'m2', 'bob', '1'"):
+        inspect_incidence(path, group='mail')
+    path.write_text(rows + 'm3,\n,x,1\n')
+    with one_line_error('3 fields', 'first line', 'in line 6'):
+        inspect_incidence(path)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    data = read_incidence(table())
+    for suffix in SUFFIXES:
+        path = tmp_path / f't{suffix}'
+        write_incidence(data, path)
+        content = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+        monkeypatch.setattr(sys, 'stdin', content)
+        assert plain(read_incidence('-')) == mails()
+    broken = io.TextIOWrapper(io.BytesIO(b'\x1f\x8bgroup,member'))
+    monkeypatch.setattr(sys, 'stdin', broken)
+    with one_line_error('gzip', "'standard input'"):
+        read_incidence('-')
 
 
 # What is refused #############################################################
@@ -724,7 +1052,9 @@ def slow_ids(column: list[Any]) -> list[Any]:
         return [str(v) for v in column]
     out: list[Any] = []
     for value in column:
-        if isinstance(value, bool | np.bool_ | np.timedelta64) or value == '':
+        if isinstance(value, bool | np.bool_ | np.timedelta64):
+            raise ValueError
+        if isinstance(value, str) and value == '':
             raise ValueError
         if isinstance(value, int | np.integer) and -(2**63) <= int(value) < 2**63:
             out.append(int(value))

@@ -99,6 +99,16 @@ def test_read_table_from_memory(source: Any) -> None:
     assert not table.is_text
 
 
+def test_read_table_takes_the_types_of_polars() -> None:
+    view = pa.array(['x', 'y'], pa.string_view())
+    indices = pa.array([1, 0], pa.uint32())
+    coded = pa.DictionaryArray.from_arrays(indices, view)
+    lists = pa.array([['x'], ['y', 'x']], pa.list_(pa.string_view()))
+    assert rows(read_table(pa.table({'a': coded, 'b': lists}), choose)) == [
+        *(('y', ['x']), ('x', ['y', 'x']))
+    ]
+
+
 def test_read_table_passes_metadata(tmp_path: Path) -> None:
     seen = []
 
@@ -151,6 +161,32 @@ def test_read_table_by_a_given_separator(tmp_path: Path) -> None:
     for odd in ('||', '', '§', '"', '\n', 3):
         with one_line_error("'delimiter'", f'got {odd!r}'):
             read_table(path, choose, delimiter=odd)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize('end', ['\n', '\r\n'])
+def test_read_table_takes_the_separator_of_excel(end: str, tmp_path: Path) -> None:
+    path = write(tmp_path, 't.csv', f'sep=~{end}a~b{end}x~y,;{end}x{end}')
+    table = read_table(path, choose, keep_bad=True)
+    assert rows(table) == [('x', 'y,;')]
+    assert table.locate(0).startswith('line 3 of')
+    assert [bad.line for bad in table.bad_rows] == [4]
+
+
+def test_read_table_keeps_bad_lines_apart(tmp_path: Path) -> None:
+    text = 'a,b\n1,x\n2\n\n3,"y\nz"\n4,u"v\n5,"w"w\n6,7,8\n9,t\n'
+    for name, quoted in (('t.csv', text), ('u.csv', text.replace('"', "'"))):
+        path = write(tmp_path, name, quoted)
+        table = read_table(path, choose, keep_bad=True)
+        good = [row[0] for row in rows(table)]
+        bad = [row.line for row in table.bad_rows]
+        assert (good, bad) == (
+            (['1', '3', '4', '9'], [3, 8, 9])
+            if name == 't.csv'
+            else (['1', '3', '4', '5', '9'], [3, 6, 9])
+        )
+        assert table.describe([len(good) - 1])[0].line == 10
+        with one_line_error('2 fields', 'in line 3', '2 more bad rows'):
+            read_table(path, choose)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def read_annotated_csv(
         return table
     place = edge_rows[0].index('date')
     dates = [row[place] if len(row) > place else None for row in edge_rows[1:] if row]
-    return replace(table, hyperedge_time=read_times(dates)[0])
+    return _add_times(table, dates)
 
 
 def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:
@@ -99,7 +99,7 @@ def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:
     Args:
         path (Path): The list of records.
         roles (list[str]): The roles to read, in the order of their numbers in the
-            result. Other entries of the records are not read.
+            result. Of the other entries of the records, only :obj:`date` is read.
     """
     name = Path(path).name
     try:
@@ -126,13 +126,19 @@ def read_annotated_json(path: Path, roles: Sequence[str]) -> RoleTable:
             node += members
             hyperedge += [i] * len(members)
             role += [key] * len(members)
-    return _table(
+    table = _table(
         node=[str(member) for member in node],
         hyperedge=hyperedge,
         role=role,
         hyperedge_id=[str(i) for i in range(len(records))],
         roles=roles,
     )
+    return _add_times(table, [record.get('date') for record in records])
+
+
+def _add_times(table: RoleTable, dates: list[Any]) -> RoleTable:
+    time, _ = read_times(dates)
+    return table if np.isnan(time).all() else replace(table, hyperedge_time=time)
 
 
 def _rows(path: Path) -> list[list[str]]:

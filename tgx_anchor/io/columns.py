@@ -90,6 +90,9 @@ def to_column(name: str, value: Any) -> Column:
             frame, or an Arrow array. A sequence of mixed values stays a list.
     """
     if isinstance(value, pa.Array | pa.ChunkedArray):
+        if 'view' in str(value.type) and str(value.type) != 'string_view':
+            # Arrow has few functions for the dictionaries and lists of polars.
+            value = pa.array(value.to_pylist())
         return (
             value if isinstance(value, pa.ChunkedArray) else pa.chunked_array([value])
         )
@@ -110,16 +113,31 @@ def to_column(name: str, value: Any) -> Column:
         not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray)
     ):
         raise ValueError(f"'{name}' must be a list or an array (got {shorten(value)})")
+    if _is_mixed_with_dates(value):
+        return list(value)
     try:
         column = pa.array(value, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return list(value)
     if isinstance(column, pa.ChunkedArray):
         return column
-    if pa.types.is_integer(column.type) and np.bool_ in set(map(type, value)):
-        # Arrow counts NumPy's booleans among the integers.
-        return list(value)
+    kind = column.type
+    if pa.types.is_integer(kind) or (
+        pa.types.is_floating(kind) and isinstance(value, list | tuple)
+    ):
+        # Arrow counts booleans among other numbers.
+        if not {bool, np.bool_}.isdisjoint(map(type, value)):
+            return list(value)
     return pa.chunked_array([column])
+
+
+def _is_mixed_with_dates(value: Any) -> bool:
+    # PyArrow crashes on NumPy's dates among other scalars of NumPy.
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return False
+    kinds = set(map(type, value))
+    dates = (np.datetime64, np.timedelta64)
+    return len(kinds) > 1 and any(issubclass(kind, dates) for kind in kinds)
 
 
 def take_rows(column: Column, keep: BoolArray) -> Column:
@@ -132,9 +150,9 @@ def take_rows(column: Column, keep: BoolArray) -> Column:
     if isinstance(column, list):
         return [value for value, kept in zip(column, keep, strict=True) if kept]
     kept = column.filter(pa.array(keep))
-    if pa.types.is_dictionary(kept.type) and not keep.all():
-        # Without the values of other rows.
-        kept = pc.dictionary_encode(kept.cast(kept.type.value_type))
+    if pa.types.is_dictionary(kept.type):
+        # Forgets the values of the rows that are left out.
+        return pc.dictionary_encode(kept.cast(kept.type.value_type))
     return kept
 
 
@@ -454,6 +472,8 @@ def read_times(column: Column) -> tuple[FloatArray, int]:
     Returns:
         The times, and the number of those that are there and cannot be read.
     """
+    if not isinstance(column, list) and pa.types.is_nested(column.type):
+        column = column.to_pylist()
     if isinstance(column, list):
         found = [_to_seconds(value) for value in column]
         odd = sum(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tgx_anchor.io.table import Choice
+from tgx_anchor.io.table import NO_HEADER, Choice
 from tgx_anchor.utils.messages import listed, shorten
 
 PREFIXES = {
@@ -14,22 +14,23 @@ PREFIXES = {
     'hyperedge_attr': 'hyperedge_',
     'incidence_attr': 'incidence_',
 }
-# The names of columns that need not be given, without regard to case. Files without a
-# header have numbers for names.
+# The names of columns that need not be given, without regard to case.
 _USUAL = {
     'group': 'group group_id thread thread_id message message_id mail mail_id email_id '
     'paper paper_id article article_id meeting meeting_id event event_id conversation '
-    'conversation_id topic topic_id question question_id 1 id',
+    'conversation_id topic topic_id question question_id id',
     'member': 'member member_id person person_id author author_id user user_id '
-    'user_name username participant attendee name email email_address 2',
+    'user_name username participant attendee name email email_address',
     'members': 'members people persons authors users participants attendees recipients',
     'flag': 'is_anchor anchor is_sender is_asker is_organizer is_organiser is_host '
-    'is_first_author sender asker organizer organiser host first_author 3',
+    'is_first_author sender asker organizer organiser host first_author',
     'anchor': 'anchor sender from asker organizer organiser host first_author',
     'role': 'role',
     'time': 'time',
 }
 USUAL = {meaning: names.split() for meaning, names in _USUAL.items()}
+# The columns of a file without a header.
+NUMBERED = {'group': '1', 'member': '2', 'anchor': '3'}
 DEFAULTS = {'group': 'group', 'member': 'member', 'anchor': 'is_anchor', 'role': 'role'}
 READ = ('group', 'member', 'is_anchor', 'role', 'time')
 # Row numbers that pandas adds to a file.
@@ -62,6 +63,7 @@ class GroupColumns:
     columns: dict[str, str] = field(default_factory=dict)
     lists: list[str] = field(default_factory=list)
     anchor_value: str | None = None
+    numbered: bool = False
     attributes: dict[str, list[str]] = field(default_factory=dict)
     role_names: list[str] | None = None
     guessed: dict[str, str] = field(default_factory=dict)
@@ -83,6 +85,7 @@ class GroupColumns:
             metadata (Mapping[bytes, bytes]): The metadata of the table.
         """
         self.columns, self.guessed, self.anchor_value = {}, {}, None
+        self.numbered = metadata == NO_HEADER
         self.lists = [self._find(names, 'members', name) for name in self.members]
         if not self.lists and self._find(names, 'member', optional=True) is None:
             wide = self._find(names, 'members', optional=True)
@@ -120,6 +123,8 @@ class GroupColumns:
     ) -> Any:
         default = DEFAULTS.get(meaning)
         asked = asked or self.asked.get(meaning)
+        if self.numbered and asked == default and NUMBERED.get(meaning) in names:
+            return None if self.lists else NUMBERED[meaning]
         if asked in names:
             return asked
         alike = [n for n in names if plain_name(str(n)) == plain_name(str(asked))]

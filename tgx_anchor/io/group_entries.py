@@ -1,6 +1,7 @@
 """Members of groups, from the rows of a long or a wide table."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ from tgx_anchor.data.building import BoolArray, IntArray, Locate
 from tgx_anchor.io.addresses import split_people, to_address
 from tgx_anchor.io.columns import (
     FLAGS,
+    INTEGER,
     UNKNOWN,
     Column,
     RowError,
@@ -216,23 +218,31 @@ class GroupEntries:
             known (Table): The columns :obj:`group` and :obj:`anchor`.
             notes (list[str]): Gets a note about groups that are not among the entries.
         """
-        group, member = (_strip(known.columns[key]) for key in ('group', 'anchor'))
-        given = ~(_is_empty(group) | _is_empty(member))
-        listed_groups = set(map(str, _list(self.group)))
-        found = given & np.array(
-            [str(value) in listed_groups for value in _list(group)], dtype=np.bool_
-        )
-        lost = int((given & ~found).sum())
-        if lost and not found.any():
+        names = {key: _list(_strip(column)) for key, column in known.columns.items()}
+        rows = [
+            row
+            for row, pair in enumerate(zip(*names.values(), strict=True))
+            if not any(str(name).strip().lower() in UNKNOWN for name in pair)
+        ]
+        ids = _by_name(self.group)
+        found = [row for row in rows if str(names['group'][row]) in ids]
+        lost = [
+            names['group'][row] for row in rows if str(names['group'][row]) not in ids
+        ]
+        if lost and not found:
             raise ValueError(
-                f"'known' must name groups of the table (got {lost:,} others, such as "
-                f'{shorten(_list(take_rows(group, given))[0])})'
+                f"'known' must name groups of the table (got {len(lost):,} others, "
+                f'such as {shorten(lost[0])})'
             )
         if lost:
-            notes.append(f'known anchors of groups that the table lacks: {lost:,}')
-        rows = np.flatnonzero(found)
+            notes.append(f'known anchors of groups that the table lacks: {len(lost):,}')
+        people = _by_name(self.member)
+        kind = type(next(iter(people.values()), ''))
+        anchors = [names['anchor'][row] for row in found]
         return self.add_anchors(
-            take_rows(group, found), take_rows(member, found), -1 - rows
+            [ids[str(names['group'][row])] for row in found],
+            [_as_id(name, people, kind) for name in anchors],
+            -1 - np.array(found, dtype=np.int64),
         )
 
     def with_addresses(self) -> 'GroupEntries':
@@ -241,6 +251,19 @@ class GroupEntries:
         people = {word: to_address(word) for word in set(words) if word is not None}
         named = pa.array([word and people[word] for word in words], pa.string())
         return replace(self, member=pa.chunked_array([named]))
+
+
+def _by_name(column: Column) -> dict[str, Any]:
+    # The distinct ids by what they look like in a text file.
+    values = column if isinstance(column, list) else pc.unique(column).to_pylist()
+    return {str(value): value for value in values if value is not None}
+
+
+def _as_id(name: Any, ids: dict[str, Any], kind: type) -> Any:
+    # The same id, or a new one of the same type.
+    if str(name) in ids or kind is str:
+        return ids.get(str(name), str(name))
+    return int(name) if kind is int and re.fullmatch(INTEGER, str(name)) else name
 
 
 def _list(column: Column) -> list[Any]:
@@ -278,12 +301,15 @@ def _decode(column: Column) -> Column:
 def _concat(columns: list[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
-    columns = [_decode(column) for column in columns]
-    filled = [column for column in columns if len(column)] or columns[:1]
-    arrays = [column for column in filled if not isinstance(column, list)]
-    if len(arrays) == len(filled) and len({array.type for array in arrays}) == 1:
-        return pa.chunked_array([chunk for array in arrays for chunk in array.chunks])
-    return to_column('', [value for column in filled for value in _list(column)])
+    filled = [_decode(column) for column in columns if len(column)]
+    kinds = {c.type for c in filled if not isinstance(c, list)}
+    parts = []
+    for column in filled:
+        part = to_column('', column) if isinstance(column, list) else column
+        if isinstance(part, list) or len(kinds) != 1 or part.type not in kinds:
+            return to_column('', [value for c in filled for value in _list(c)])
+        parts += part.chunks
+    return pa.chunked_array(parts) if parts else columns[0]
 
 
 def _equals(column: Column, value: str) -> BoolArray:
@@ -344,21 +370,12 @@ def _to_members(
     if not isinstance(column, list):
         cells = column.combine_chunks()
         if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-            text = pc.utf8_trim_whitespace(cells)
-            if not _is_json(text):
-                split = _split(pc.fill_null(text, ''), sep, addresses)
-                word = pc.utf8_trim_whitespace(pc.list_flatten(split))
-                place = pc.list_parent_indices(split).to_numpy().astype(np.int64)
-                lower = pc.utf8_lower(word)
-                given = pc.invert(pc.is_in(lower, pa.array(missing, lower.type)))
-                keep = given.to_numpy(zero_copy_only=False)
-                return pa.chunked_array([word.filter(given)]), place[keep]
-            column = [json.loads(cell) if cell else None for cell in text.to_pylist()]
+            if not _is_json(cells):
+                text = pc.fill_null(cells, '')
+                return _flatten(_split(text, sep, addresses), missing)
+            column = [json.loads(cell) if cell else None for cell in cells.to_pylist()]
         elif pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
-            word = pc.list_flatten(cells)
-            place = pc.list_parent_indices(cells).to_numpy().astype(np.int64)
-            keep = ~np.asarray(pc.is_null(word, nan_is_null=True))
-            return pa.chunked_array([word.filter(pa.array(keep))]), place[keep]
+            return _flatten(cells, missing)
     values, numbers = [], []
     for number, cell in enumerate(_list(column)):
         is_list = isinstance(cell, list | tuple | set | frozenset | np.ndarray)
@@ -377,6 +394,19 @@ def _split(text: pa.Array, sep: str | None, addresses: bool) -> pa.Array:
         offsets = pa.array(np.arange(len(text) + 1), pa.int32())
         return pa.ListArray.from_arrays(offsets, text)
     return pc.split_pattern(text, sep)
+
+
+def _flatten(cells: pa.Array, missing: Sequence[str]) -> tuple[Column, IntArray]:
+    value = pc.list_flatten(cells)
+    place = pc.list_parent_indices(cells).to_numpy().astype(np.int64)
+    empty = pc.is_null(value, nan_is_null=True)
+    if pa.types.is_string(value.type) or pa.types.is_large_string(value.type):
+        value = pc.utf8_trim_whitespace(value)
+        lower = pc.utf8_lower(value)
+        empty = pc.or_(empty, pc.is_in(lower, pa.array(missing, lower.type)))
+    given = pc.invert(empty)
+    keep = given.to_numpy(zero_copy_only=False)
+    return pa.chunked_array([value.filter(given)]), place[keep]
 
 
 def _is_json(text: pa.Array) -> bool:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
 from bisect import bisect_right
@@ -44,6 +45,8 @@ MARKS = {
     b'\xff\xfe': 'utf-16',
     b'\xfe\xff': 'utf-16',
 }
+# The metadata of a text file whose columns have numbers for names.
+NO_HEADER = {b'header': b'none'}
 # Repeated values are read as dictionaries, which numbers them on the way.
 REPEATED = pa.dictionary(pa.int32(), pa.string())
 
@@ -61,7 +64,8 @@ class Choice:
     numbers: list[str] = field(default_factory=list)
 
 
-# Given the names of all columns, and the metadata of a Parquet file or Arrow table.
+# Given the names of all columns, and the metadata of a Parquet file or Arrow table, or
+# NO_HEADER.
 Choose = Callable[[Sequence[Any], Mapping[bytes, bytes]], Choice]
 
 
@@ -525,6 +529,10 @@ def _split(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
 
 
 def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
+    mark = re.match(rb'sep=(.)(?=\r?\n)', text)
+    if mark:
+        # Excel's own first line; blank, so that all other lines keep their numbers.
+        own, text = mark[1].decode(errors='replace'), text[mark.end() :]
     source, choice = _find_columns(file, text, own, options)
     types = {
         **dict.fromkeys(choice.labels, REPEATED),
@@ -611,26 +619,31 @@ def _find_columns(
         key=lambda sep: -len(heads[sep][0][1]),
     )
     errors = []
-    for has_header in (True, False) if options.header is None else (options.header,):
-        for sep in order:
-            first, *rest = (record for _, record, _ in heads[sep])
-            names = first if has_header else [str(i + 1) for i in range(len(first))]
-            guessed = not has_header and options.header is None
-            if guessed and not _looks_like_data(first, rest):
-                continue
-            try:
-                choice = _check_choice(names, options.choose)
-                return _Text(file, text, sep, names, has_header), choice
-            except ValueError as error:
-                errors.append(error)
+    tries = [(sep, True) for sep in order] + [(sep, False) for sep in order]
+    for sep, has_header in tries:
+        first, *rest = (record for _, record, _ in heads[sep])
+        if options.header is None:
+            alike = _count_data(first, rest)
+            possible = alike < len(first) if has_header else alike > 0 and first[1:]
+        else:
+            possible = has_header == options.header
+        if not possible:
+            continue
+        names = first if has_header else [str(i + 1) for i in range(len(first))]
+        try:
+            metadata = {} if has_header else NO_HEADER
+            choice = _check_choice(names, options.choose, metadata)
+            return _Text(file, text, sep, names, has_header), choice
+        except ValueError as error:
+            errors.append(error)
     raise errors[0]
 
 
-def _looks_like_data(first: list[str], rest: list[list[str]]) -> bool:
+def _count_data(first: list[str], rest: list[list[str]]) -> int:
     # Names of columns are no numbers, flags or addresses, and do not recur below.
     below = {(i, value) for record in rest for i, value in enumerate(record)}
-    return len(first) > 1 and any(
-        (value.strip() and value.strip().lower() in (*TRUE, *FALSE, *UNKNOWN))
+    return sum(
+        bool(value.strip() and value.strip().lower() in (*TRUE, *FALSE, *UNKNOWN))
         or '@' in value
         or value.strip().lstrip('-').replace('.', '', 1).isdecimal()
         or (i, value) in below

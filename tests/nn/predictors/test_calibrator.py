@@ -294,3 +294,18 @@ def test_errors() -> None:
         AnchorRadar(calibration='isotonic')  # type: ignore[arg-type]
     with one_line_error("'calibration'", 'True'):
         AnchorPredictor(torch.nn.Identity(), calibration=True)  # type: ignore[arg-type]
+
+
+def test_nearly_equal_members_keep_their_order() -> None:
+    data = to_data([[0, 1, 2]], 3)
+    # One unit in the last place, which a mixture with a uniform choice rounds away.
+    second = torch.tensor(0.4, dtype=torch.double)
+    first = torch.nextafter(second, torch.ones_like(second))
+    proba = torch.stack([second, first, 1 - first - second])
+    for intercept in (-5, 0, 5):
+        out = by_hand([intercept, 0, 0, 0, 0])(proba, data)
+        assert out[1] > out[0] > out[2]
+    # However low the goal is, the most likely member stays ahead.
+    proba = torch.tensor([0.5, 0.3, 0.2], dtype=torch.double)
+    out = by_hand([-50, 0, 0, 0, 0])(proba, data)
+    assert out.tolist() == pytest.approx([0.335, 0.333, 0.332])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.devices import second_device
 from tests.nn.predictors.radar import planted, quick
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
@@ -133,6 +134,21 @@ def test_edge_cases_and_errors() -> None:
             RandomHeuristic().suggest(data, n)  # type: ignore[arg-type]
     with one_line_error("'mask' must hold 2 booleans", '[3]'):
         RandomHeuristic().suggest(data, 3, torch.ones(3, dtype=torch.bool))
+
+
+def test_probability_above_one() -> None:
+    data = to_data([[0, 1], [1, 2]], 3)
+    proba = torch.tensor([1 + 1e-15, 0, 1 + 1e-15, 0], dtype=torch.double)
+    assert suggest_groups(proba, data)['value'].to_pylist() == [0, 0]
+
+
+def test_second_device() -> None:
+    data = planted()
+    proba = quick().fit(data).predict_proba(data)
+    expected = suggest_groups(proba, data, 10)
+    with second_device() as device:
+        table = suggest_groups(proba.to(device), data.to(device), 10)
+    assert table.equals(expected)
 
 
 def test_is_fast() -> None:

@@ -7,7 +7,6 @@ from tests.nn.predictors.test_anchor_predictor import (
     planted,
     planted_without_val,
     quick,
-    same_state,
 )
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import HGNN, AnchorPredictor
@@ -55,7 +54,9 @@ def test_the_best_state_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [record.get('val_accuracy') for record in model.history] == [
         *(None, 0.3, None, 0.6, None, 0.6, None, 0.5, None, 0.4)
     ]
-    assert same_state(model, quick(num_epochs=4).fit(planted_without_val()))
+    # Without validation, there is also less to calibrate with.
+    best = quick(num_epochs=4).fit(planted_without_val())
+    assert all(map(torch.equal, model.parameters(), best.parameters()))
 
 
 def test_rate_decays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,4 +155,6 @@ def test_roles_choose_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [record.get('val_accuracy') for record in model.history] == [
         *(None, 0.9, None, 0.1, None, 0.8)
     ]
-    assert same_state(model, quick(num_epochs=4).fit(planted_without_val()))
+    # Without validation, there is also less to calibrate with.
+    best = quick(num_epochs=4).fit(planted_without_val())
+    assert all(map(torch.equal, model.parameters(), best.parameters()))

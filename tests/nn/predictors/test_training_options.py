@@ -15,7 +15,7 @@ def test_defaults_are_those_of_the_predictor() -> None:
     assert options == {
         name: parameter.default
         for name, parameter in parameters.items()
-        if name not in ('self', 'encoder')
+        if name not in ('self', 'encoder', 'calibration')
     }
 
 

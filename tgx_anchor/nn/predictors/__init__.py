@@ -3,6 +3,7 @@ r"""Predictors of group anchors, with methods fit and predict."""
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.anchor_predictor import AnchorPredictor
 from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
+from tgx_anchor.nn.predictors.assessment import Assessment
 from tgx_anchor.nn.predictors.degree_heuristic import DegreeHeuristic
 from tgx_anchor.nn.predictors.random_heuristic import RandomHeuristic
 from tgx_anchor.nn.predictors.tune_result import TuneResult
@@ -11,6 +12,7 @@ __all__ = [
     'AnchorModel',
     'AnchorPredictor',
     'AnchorRadar',
+    'Assessment',
     'DegreeHeuristic',
     'RandomHeuristic',
     'TuneResult',

@@ -22,6 +22,8 @@ _NUM_STEPS = 50
 _RIDGE = 1.0
 # The least number of distinct groups per feature of a form richer than the simplest.
 _GROUPS_PER_FEATURE = 20
+# The least gain of a richer form in log loss, in standard errors.
+_MIN_GAIN = 0.75
 # Probabilities are kept this far away from zero and one in the log-odds.
 _MARGIN = 0.01
 # The largest share of a mixture, which therefore never levels all members.
@@ -53,7 +55,7 @@ class Calibrator(torch.nn.Module):
     coefficients are fitted by log loss on hyperedges that the model has not learnt
     from, and shrunk towards :math:`g_e = q_e`. Whether sizes and degrees take part is
     decided by cross-validated log loss: a richer form is chosen only if it is better by
-    more than one standard error, and if there are 20 distinct groups per feature.
+    more than 0.75 standard errors, and if there are 20 distinct groups per feature.
     Copies of a group are weighted by
     :func:`~tgx_anchor.nn.predictors.copy_weight.copy_weight`.
 
@@ -132,7 +134,7 @@ class Calibrator(torch.nn.Module):
             loss = scatter(loss, number, 0, count, 'sum')
             if best_loss is not None:
                 gain = best_loss - loss
-                if gain.sum() <= gain.std() * count**0.5:
+                if gain.sum() <= _MIN_GAIN * gain.std() * count**0.5:
                     continue
             best_loss, chosen, held_out = loss, size, found
         self.coefficient = _fit_logistic(feature, correct, weight, chosen)

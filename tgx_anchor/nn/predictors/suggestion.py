@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.predictors.known_anchors import check_data
+from tgx_anchor.nn.predictors.known_anchors import check_data, given_mask
 from tgx_anchor.utils import degree, distinct_hyperedges
 
 if TYPE_CHECKING:
@@ -67,10 +67,12 @@ def suggest_groups(
             f"'mask' must hold {size} booleans, one per hyperedge (got {mask.dtype} of "
             f'shape {list(mask.size())})'
         )
-    known = _known(data)
+    known = given_mask(data)
     best, margin = _best_and_margin(proba.double(), data)
     possible = data.choice_mask if mask is None else data.choice_mask & mask
-    chosen, value, counts = _choose(1 - margin, data, known, possible, int(n))
+    # Probabilities may exceed one by rounding.
+    doubt = (1 - margin).clamp(min=0)
+    chosen, value, counts = _choose(doubt, data, known, possible, int(n))
     ids = data.get('hyperedge_id')
     rows = chosen.tolist()
     group: Any = rows if ids is None else [_plain(ids[row]) for row in rows]
@@ -95,16 +97,6 @@ def suggest_groups(
             'reason': pa.array(reasons, pa.string()),
         }
     )
-
-
-def _known(data: AnchorData) -> Tensor:
-    none = torch.zeros(
-        data.num_hyperedges, dtype=torch.bool, device=data.hyperedge_index.device
-    )
-    if data.get('y') is None:
-        return none
-    train: Tensor | None = data.get('train_mask')
-    return data.known_mask if train is None else data.known_mask & train
 
 
 def _best_and_margin(proba: Tensor, data: AnchorData) -> tuple[Tensor, Tensor]:
