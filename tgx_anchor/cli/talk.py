@@ -85,6 +85,15 @@ class Talk:
             yield
         self.seconds[name] = time.perf_counter() - start
 
+    def load(self) -> None:
+        r"""Imports PyTorch and PyG, which takes seconds, and sets the threads."""
+        with self.step('loading PyTorch'):
+            import tgx_anchor.io
+            import tgx_anchor.nn  # noqa: F401
+            from tgx_anchor.cli.threads import set_threads
+
+            set_threads(self.options.threads)
+
     def show_epoch(self, record: Mapping[str, float]) -> None:
         r"""Shows how many epochs of a training are done."""
         if self._update is not None:
