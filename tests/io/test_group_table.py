@@ -263,6 +263,14 @@ def test_hypergraph_interchange_format(tmp_path: Path) -> None:
         read_groups(tmp_path / 't.json', known={'group': ['a'], 'anchor': ['x']})
 
 
+def test_list_of_rows(tmp_path: Path) -> None:
+    path = write(tmp_path, ' [{"group": 1, "members": ["x", "y"]}]', 't.json')
+    assert plain(read_groups(path)) == {1: (['x', 'y'], [])}
+    for text in ('[1]', '[{"group": 1}', '[{"a": {}}, {"a": 1}]'):
+        with one_line_error('t.json', 'a list of rows'):
+            read_groups(write(tmp_path, text, 't.json'))
+
+
 def test_read_known_anchors() -> None:
     table = read_known_anchors({'group': [2, 1], 'anchor': ['a, b', None]})
     assert table.to_pydict() == {'group': ['2'], 'anchor': ['a, b']}
@@ -316,3 +324,43 @@ def test_long_tables_mean_what_is_written(rows: list[tuple[str, str, str]]) -> N
     found = plain(read)
     assert {g: (m, set(a)) for g, (m, a) in found.items()} == expected
     assert len(read.bad_rows) == num_bad
+
+
+CELLS = st.text(
+    st.sampled_from('ab1 ,;|\t"\'\n\r[]{}<>@.=é\\N'), max_size=8
+) | st.sampled_from(['group', 'member', 'members', 'is_anchor', 'yes', 'NULL', '[1]'])
+
+
+@pytest.mark.parametrize('suffix', ['.csv', '.tsv', '.jsonl', '.json'])
+@given(
+    rows=st.lists(st.lists(CELLS, max_size=4), max_size=6),
+    separator=st.sampled_from(',;\t|'),
+    header=st.sampled_from(
+        ['group,member,is_anchor', 'id;to;sender', 'members', '', '{"group": 1}']
+    ),
+    addresses=st.booleans(),
+    skip_bad=st.booleans(),
+)
+def test_any_text_is_read_or_refused_in_one_line(
+    suffix: str,
+    rows: list[list[str]],
+    separator: str,
+    header: str,
+    addresses: bool,
+    skip_bad: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f'any{suffix}'
+    text = '\n'.join([header, *(separator.join(row) for row in rows)])
+    path.write_text(text, encoding='utf-8', newline='')
+    message, table = '', None
+    try:
+        table = read_groups(path, addresses=addresses, skip_bad=skip_bad)
+    except ValueError as error:
+        message = str(error)
+    assert '\n' not in message
+    if table is None:
+        return
+    table.data.validate()
+    assert skip_bad or not table.bad_rows
+    assert all(row.line >= 1 for row in table.bad_rows)

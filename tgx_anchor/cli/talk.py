@@ -38,6 +38,9 @@ class Talk:
             )
         self.options = options
         self.out = out
+        # Rich also takes a stream for a terminal where FORCE_COLOR is set, as Jupyter
+        # does.
+        self.is_terminal = sys.stderr.isatty()
         self.console = Console(stderr=True, highlight=False)
         self.seconds: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -63,7 +66,7 @@ class Talk:
         """
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        hidden = self.options.quiet or not self.console.is_terminal
+        hidden = self.options.quiet or not self.is_terminal
         start = time.perf_counter()
         with (
             Progress(

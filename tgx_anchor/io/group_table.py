@@ -1,6 +1,7 @@
 """Tables of groups as people export them, long or wide, with all their flaws."""
 
 import ast
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from tgx_anchor.io.columns import FLAGS, INTEGER, Column
 from tgx_anchor.io.group_columns import GroupColumns, guess_column
 from tgx_anchor.io.hif import read_hif
 from tgx_anchor.io.table import Choice, Table, read_table
-from tgx_anchor.utils.messages import listed, shorten
+from tgx_anchor.utils.messages import listed, one_line, shorten
 
 # Stand for nobody in place of a name, as programs write them.
 NOBODY = ('', 'NA', 'N/A', 'n/a', '<NA>', 'NULL', 'null', 'NaN', 'nan', 'None', '\\N')
@@ -96,8 +98,8 @@ def read_groups(
 
     Args:
         source (Any): A file, folder, glob pattern or table in memory, as in
-            :func:`~tgx_anchor.io.read_incidence`; or a HIF document, in a file that
-            ends in :obj:`.json`.
+            :func:`~tgx_anchor.io.read_incidence`; or a HIF document or a list
+            of rows, in a file that ends in :obj:`.json`.
         columns (GroupColumns, optional): The columns. (default: :obj:`None`)
         separator (str, optional): The separator between the members in a cell of a
             wide table; if :obj:`None`, the first of :obj:`SEPARATORS` that occurs.
@@ -114,7 +116,10 @@ def read_groups(
     """
     columns = GroupColumns() if columns is None else columns
     if isinstance(source, str | PathLike) and str(source).lower().endswith('.json'):
-        return _read_hif(source, known)
+        records = _read_records(Path(source))
+        if records is None:
+            return _read_hif(source, known)
+        source = records
     table = read_table(source, columns.choose, keep_bad=True)
     reader = _Reader(table, columns, separator, addresses)
     reader.read()
@@ -194,6 +199,20 @@ def _read_known(
     reader.read()
     found = _join_lists(reader.members.take(reader.flag), reader.anchors)
     return reader, found.take((found.names.code >= 0) & reader.good()[found.row])
+
+
+def _read_records(path: Path) -> pa.Table | None:
+    # A JSON document that is a list of rows; a HIF document is an object.
+    text = path.read_bytes()
+    if not text.lstrip(b'\xef\xbb\xbf \t\r\n').startswith(b'['):
+        return None
+    try:
+        return pa.Table.from_pylist(json.loads(text.decode('utf-8-sig')))
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f'{str(path)!r} must be a HIF document or a list of rows '
+            f'(got {one_line(error)})'
+        ) from None
 
 
 def _read_hif(source: str | PathLike[str], known: Any) -> GroupTable:
