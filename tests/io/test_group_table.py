@@ -75,9 +75,9 @@ def test_long_table_with_all_flaws(tmp_path: Path) -> None:
         't6': (['gus'], []),
     }
     assert [(row.line, row.reason, row.text) for row in table.bad_rows] == [
-        (14, '1 field where the header has 3', 't7'),
         (7, 'the group is empty', ';dan;Y'),
         (9, "'asker' is neither yes nor no: 'maybe'", 't3;ann;maybe'),
+        (14, '1 field where the header has 3', 't7'),
     ]
     assert table.counts == {
         'rows': 13,

@@ -507,6 +507,7 @@ class _Reader:
                 BadRow(file, line, self.reason[row], text)
                 for row, (file, line, text) in zip(rows, places, strict=True)
             ]
+        self.bad_rows.sort(key=lambda bad: (bad.file, bad.line))
         self.counts['rows'] = self.size + len(table.bad_rows)
 
     def _column(self, name: str) -> _Names:
