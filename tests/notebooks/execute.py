@@ -1,4 +1,4 @@
-"""Runs notebooks, and keeps their output: python -m tests.notebooks.execute [FILE...]."""
+"""Runs notebooks and keeps their output: python -m tests.notebooks.execute [FILE]."""
 
 import sys
 from pathlib import Path
