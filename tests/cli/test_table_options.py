@@ -51,6 +51,13 @@ def test_reads_with_all_options(tmp_path: Path) -> None:
     assert data['hyperedge_attr'].tolist() == [[2]]
 
 
+def test_encoding_is_found_or_given(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_bytes('group,member\n1,Zoë\n'.encode('cp850'))
+    assert TableOptions().read([str(path)]).data.node_id == ['Zo‰']
+    assert TableOptions(encoding='cp850').read([str(path)]).data.node_id == ['Zoë']
+
+
 def test_several_files_are_one_table(tmp_path: Path) -> None:
     for name in 'ab':
         text = f'group,member\n{name},x\n{name},y\n'

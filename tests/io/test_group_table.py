@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import one_line_error
+from tests.strategies import SETTINGS, one_line_error
 from tgx_anchor.io.bad_row import BadRowError
 from tgx_anchor.io.group_columns import GroupColumns
 from tgx_anchor.io.group_table import (
@@ -290,6 +290,7 @@ def test_read_texts() -> None:
 NAMES = st.sampled_from(['ann', 'bob', ' cat', 'dan ', *NOBODY[:4]])
 
 
+@SETTINGS
 @given(
     st.lists(
         st.tuples(
@@ -332,6 +333,7 @@ CELLS = st.text(
 
 
 @pytest.mark.parametrize('suffix', ['.csv', '.tsv', '.jsonl', '.json'])
+@SETTINGS
 @given(
     rows=st.lists(st.lists(CELLS, max_size=4), max_size=6),
     separator=st.sampled_from(',;\t|'),

@@ -109,6 +109,14 @@ class TableOptions:
             rich_help_panel=_TABLE,
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help='The encoding of text files.',
+            rich_help_panel=_TABLE,
+            show_default='found in the file',
+        ),
+    ] = None
     addresses: Annotated[
         bool,
         typer.Option(
@@ -183,6 +191,7 @@ class TableOptions:
                 known=self.known,
                 addresses=self.addresses,
                 skip_bad=self.skip_bad,
+                encoding=self.encoding,
             )
 
 

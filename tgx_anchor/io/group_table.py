@@ -70,6 +70,7 @@ def read_groups(
     known: Any = None,
     addresses: bool = False,
     skip_bad: bool = False,
+    encoding: str | None = None,
 ) -> GroupTable:
     r"""Reads a table of groups of any layout.
 
@@ -113,6 +114,8 @@ def read_groups(
         skip_bad (bool, optional): If set to :obj:`True`, leaves out bad rows instead
             of raising a :class:`~tgx_anchor.io.bad_row.BadRowError`.
             (default: :obj:`False`)
+        encoding (str, optional): The encoding of text files, found if :obj:`None`.
+            (default: :obj:`None`)
     """
     columns = GroupColumns() if columns is None else columns
     if isinstance(source, str | PathLike) and str(source).lower().endswith('.json'):
@@ -120,7 +123,7 @@ def read_groups(
         if records is None:
             return _read_hif(source, known)
         source = records
-    table = read_table(source, columns.choose, keep_bad=True)
+    table = read_table(source, columns.choose, encoding=encoding, keep_bad=True)
     reader = _Reader(table, columns, separator, addresses)
     reader.read()
     if known is not None:
@@ -573,7 +576,7 @@ class _Reader:
         for word, flag in zip(words, flags, strict=True):
             if word is not None and flag is not None:
                 used[flag].append(word)
-        yes, no = (listed(used[flag]) for flag in (True, False))
+        yes, no = (listed(used[flag] or ['']) for flag in (True, False))
         self.notes.append(f'{name!r} is yes where it is {yes}, no where it is {no}')
 
     def _read_wide(self) -> None:
