@@ -71,7 +71,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [
             'text with semicolons in Windows-1252',
             "is not encoded in UTF-8 (b'\\xfc' in line 1) and is read as Windows-1252",
-            "'Führung' is yes where it is 'x'",
+            "'Führung' is yes where it is 'x', no where it is ''",
         ],
     ),
     'wide': (

@@ -51,6 +51,13 @@ def test_reads_with_all_options(tmp_path: Path) -> None:
     assert data['hyperedge_attr'].tolist() == [[2]]
 
 
+def test_encoding_is_found_or_given(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_bytes('group,member\n1,Zoë\n'.encode('cp850'))
+    assert TableOptions().read([str(path)]).data.node_id == ['Zo‰']
+    assert TableOptions(encoding='cp850').read([str(path)]).data.node_id == ['Zoë']
+
+
 def test_several_files_are_one_table(tmp_path: Path) -> None:
     for name in 'ab':
         text = f'group,member\n{name},x\n{name},y\n'
@@ -110,3 +117,19 @@ def test_errors_name_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_messages_name_options(text: str, expected: str) -> None:
     assert name_options(text) == expected
+
+
+def test_json_is_a_list_of_rows_or_hif(tmp_path: Path) -> None:
+    path = tmp_path / 'a.json'
+    path.write_text('[{"group": 1, "member": "x"}, {"group": 1, "member": "y"}]')
+    assert TableOptions().read([str(path)]).data.node_id == ['x', 'y']
+    path.write_text('{"incidences": [{"edge": 1, "node": "x"}]}')
+    reading = TableOptions().read([str(path)])
+    assert reading.form == 'Hypergraph Interchange Format'
+    assert reading.data.node_id == ['x']
+    with one_line_error("'--known'"):
+        TableOptions(known='b.csv').read([str(path)])
+    for text in ('[1]', '[', '[]'):
+        path.write_text(text)
+        with one_line_error('list of rows'):
+            TableOptions().read([str(path)])

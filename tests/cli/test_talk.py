@@ -55,6 +55,15 @@ def test_warnings_of_a_step_are_lines(capsys: Capture) -> None:
     assert talk.warnings == ['of the library']
 
 
+def test_forced_colours_are_no_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('FORCE_COLOR', '1')
+    with Talk(TableOptions()).step('fitting'):
+        pass
+    assert capsys.readouterr() == ('', '')
+
+
 def test_progress_on_a_terminal_only(capsys: Capture) -> None:
     record = {'epoch': 40, 'num_epochs': 100}
     for terminal, quiet, shown in (
@@ -63,6 +72,7 @@ def test_progress_on_a_terminal_only(capsys: Capture) -> None:
         (True, False, True),
     ):
         talk = Talk(TableOptions(quiet=quiet))
+        talk.is_terminal = terminal
         talk.console = Console(stderr=True, force_terminal=terminal)
         with talk.step('fitting'):
             talk.show_epoch(record)

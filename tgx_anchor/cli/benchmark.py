@@ -1,5 +1,7 @@
 """The command that benchmarks all methods."""
 
+import sys
+
 import typer
 
 
@@ -60,7 +62,7 @@ def benchmark(
         root,
         jobs,
         threads,
-        progress=console.is_terminal,
+        progress=sys.stdout.isatty(),
         # Above the progress bar, if there is one.
         callback=lambda row: tqdm.write(
             f'{row.setting} {row.method} split {row.split}: '

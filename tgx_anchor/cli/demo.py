@@ -1,5 +1,6 @@
 """Finds anchors in synthetic groups with several methods."""
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ def demo(
     from rich.table import Table
 
     console = Console(highlight=False)
+    # Rich also takes a stream for a terminal where FORCE_COLOR is set.
+    is_terminal = sys.stdout.isatty()
     table = Table(title='Anchors found in the test groups')
     for column in ('method', 'accuracy', 'MRR', 'NDCG', 'seconds', 'parameters'):
         table.add_column(column, justify='left' if column == 'method' else 'right')
@@ -41,7 +44,7 @@ def demo(
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not is_terminal,
     ) as progress:
         task = progress.add_task('loading PyTorch', total=None)
 
@@ -79,7 +82,7 @@ def demo(
             ]
             size = sum(p.numel() for p in model.parameters())
             table.add_row(name, *figures, f'{seconds:.2f}', f'{size:,}')
-            if not console.is_terminal:
+            if not is_terminal:
                 console.print(f'{name}: {figures[0]} % in {seconds:.2f} s')
     console.print(table)
 

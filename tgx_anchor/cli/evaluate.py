@@ -41,10 +41,7 @@ def evaluate(
     Example: tgx-anchor evaluate model.tgx labelled.csv
     """
     talk = Talk(table)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.threads import set_threads
-
-        set_threads(table.threads)
+    talk.load()
     if _is_table(found):
         figures = _compare(talk, found, truth)
     else:

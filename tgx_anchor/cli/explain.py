@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.learning import least_certain, load_model
 from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 
 @takes_table
@@ -25,15 +27,10 @@ def explain(
 
     Example: tgx-anchor explain model.tgx mails.csv --id 'mail 17'
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.learning import least_certain, load_model
-        from tgx_anchor.cli.threads import set_threads
-        from tgx_anchor.explain import Explainer
+    talk.load()
+    from tgx_anchor.explain import Explainer
 
-        set_threads(table.threads)
     groups = talk.read(files)
     predictor, data = load_model(talk, model, groups.data)
     with talk.step('explaining'):

@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.anchor_table import check_folder
+from tgx_anchor.cli.learning import assess, describe, fit_model
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 
 @takes_table
@@ -20,16 +23,10 @@ def fit(
 
     Example: tgx-anchor fit mails.csv --out model.tgx
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table, out)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.anchor_table import check_folder
-        from tgx_anchor.cli.learning import assess, describe, fit_model
-        from tgx_anchor.cli.threads import set_threads
+    talk.load()
 
-        set_threads(table.threads)
-        check_folder(Path(out))
+    check_folder(Path(out))
     groups = talk.read(files)
     model, data = fit_model(talk, groups.data)
     figures, lines = describe(assess(talk, model, data))

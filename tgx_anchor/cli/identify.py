@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.anchor_table import check_output, write_output
+from tgx_anchor.cli.learning import (
+    assess,
+    count_anchors,
+    describe,
+    fit_model,
+)
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 Out = Annotated[
     str,
@@ -29,21 +37,10 @@ def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
     Example: tgx-anchor identify inbox.csv --members to --members cc --sep ';'
     --anchor sender --addresses --out anchors.csv
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table, out)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.anchor_table import check_output, write_output
-        from tgx_anchor.cli.learning import (
-            assess,
-            count_anchors,
-            describe,
-            fit_model,
-        )
-        from tgx_anchor.cli.threads import set_threads
+    talk.load()
 
-        set_threads(table.threads)
-        check_output(out)
+    check_output(out)
     groups = talk.read(files)
     model, data = fit_model(talk, groups.data)
     figures, lines = describe(assess(talk, model, data))

@@ -4,8 +4,11 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.anchor_table import check_output, write_output
 from tgx_anchor.cli.identify import Out
+from tgx_anchor.cli.learning import count_anchors, load_model
 from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 
 @takes_table
@@ -37,16 +40,10 @@ def predict(
 
     Example: tgx-anchor predict model.tgx may.csv --out anchors.csv
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table, out)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.anchor_table import check_output, write_output
-        from tgx_anchor.cli.learning import count_anchors, load_model
-        from tgx_anchor.cli.threads import set_threads
+    talk.load()
 
-        set_threads(table.threads)
-        check_output(out)
+    check_output(out)
     groups = talk.read(files)
     predictor, data = load_model(talk, model, groups.data)
     with talk.step('predicting'):

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.anchor_table import check_folder
+from tgx_anchor.cli.learning import (
+    assess,
+    count_anchors,
+    describe,
+    least_certain,
+    load_model,
+)
 from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 
 @takes_table
@@ -30,24 +39,12 @@ def report(
 
     Example: tgx-anchor report model.tgx mails.csv --out report.html
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table, out)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.anchor_table import check_folder
-        from tgx_anchor.cli.learning import (
-            assess,
-            count_anchors,
-            describe,
-            least_certain,
-            load_model,
-        )
-        from tgx_anchor.cli.threads import set_threads
-        from tgx_anchor.explain import Explainer
-        from tgx_anchor.report import ReportContent, write_report
+    talk.load()
+    from tgx_anchor.explain import Explainer
+    from tgx_anchor.report import ReportContent, write_report
 
-        set_threads(table.threads)
-        check_folder(Path(out))
+    check_folder(Path(out))
     groups = talk.read(files)
     predictor, data = load_model(talk, model, groups.data)
     assessment = assess(talk, predictor, data)

@@ -4,7 +4,10 @@ from typing import Annotated
 
 import typer
 
+from tgx_anchor.cli.anchor_table import check_output, write_output
+from tgx_anchor.cli.learning import load_model
 from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
+from tgx_anchor.cli.talk import Talk
 
 
 @takes_table
@@ -29,16 +32,10 @@ def suggest(
 
     Example: tgx-anchor suggest model.tgx mails.csv -n 50 --out label_these.csv
     """
-    from tgx_anchor.cli.talk import Talk
-
     talk = Talk(table, out)
-    with talk.step('loading PyTorch'):
-        from tgx_anchor.cli.anchor_table import check_output, write_output
-        from tgx_anchor.cli.learning import load_model
-        from tgx_anchor.cli.threads import set_threads
+    talk.load()
 
-        set_threads(table.threads)
-        check_output(out)
+    check_output(out)
     groups = talk.read(files)
     predictor, data = load_model(talk, model, groups.data)
     with talk.step('choosing'):

@@ -2,9 +2,11 @@
 
 import functools
 import inspect
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -105,6 +107,14 @@ class TableOptions:
             rich_help_panel=_TABLE,
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help='The encoding of text files.',
+            rich_help_panel=_TABLE,
+            show_default='found in the file',
+        ),
+    ] = None
     addresses: Annotated[
         bool,
         typer.Option(
@@ -159,8 +169,11 @@ class TableOptions:
         """
         from tgx_anchor.io.incidence import inspect_incidence
 
+        source: Any = files[0] if len(files) == 1 else files
         if any(name.lower().endswith('.json') for name in files):
-            return self._read_hif(files)
+            source = _read_rows(files)
+            if source is None:
+                return self._read_hif(files[0])
         if self.member is not None and self.members:
             raise ValueError(
                 f"'--member' is for a long table and '--members' for a wide one: give "
@@ -177,7 +190,7 @@ class TableOptions:
         }
         try:
             return inspect_incidence(
-                files[0] if len(files) == 1 else files,
+                source,
                 **{key: value for key, value in given.items() if value},
                 sep=self.sep,
                 known=self.known,
@@ -186,23 +199,46 @@ class TableOptions:
                 skip_bad=self.skip_bad,
                 tidy=True,
                 anchors_only=anchors_only,
+                encoding=self.encoding,
             )
         except ValueError as error:
             lines = getattr(error, 'lines', [])
             raise TableError(name_options(str(error)), lines) from error
 
-    def _read_hif(self, files: list[str]) -> 'IncidenceReading':
+    def _read_hif(self, file: str) -> 'IncidenceReading':
         from tgx_anchor.io import read_hif
         from tgx_anchor.io.incidence_reading import IncidenceReading
 
-        if len(files) > 1 or self.known is not None:
+        if self.known is not None:
             raise ValueError(
-                'a HIF document is one file, with the known anchors in its incidences: '
-                "'--known' and several files go with tables only"
+                "known anchors of a HIF document are in its incidences: '--known' goes "
+                'with a table only'
             )
-        data = read_hif(files[0], max_anchors=None)
+        data = read_hif(file, max_anchors=None)
         form = 'Hypergraph Interchange Format'
         return IncidenceReading(data, form, {}, [], num_rows=data.num_incidences)
+
+
+def _read_rows(files: list[str]) -> list[Any] | None:
+    # A JSON document that is a list of rows; a HIF document is an object.
+    if len(files) > 1:
+        raise ValueError(
+            f'a file that ends in .json goes alone (got {len(files)} files)'
+        )
+    text = Path(files[0]).read_bytes()
+    if not text.lstrip(b'\xef\xbb\xbf \t\r\n').startswith(b'['):
+        return None
+    try:
+        rows = json.loads(text.decode('utf-8-sig'))
+    except (ValueError, RecursionError) as error:
+        rows = [error]
+    odd = [row for row in rows if not isinstance(row, dict)]
+    if odd or not rows:
+        raise ValueError(
+            f'{files[0]!r} must be a HIF document or a list of rows '
+            f'(got {odd[0] if odd else "no rows"})'
+        )
+    return list(rows)
 
 
 class TableError(ValueError):

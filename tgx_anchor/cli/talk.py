@@ -38,6 +38,9 @@ class Talk:
             )
         self.options = options
         self.out = out
+        # Rich also takes a stream for a terminal where FORCE_COLOR is set, as Jupyter
+        # does.
+        self.is_terminal = sys.stderr.isatty()
         self.console = Console(stderr=True, highlight=False)
         self.seconds: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -63,7 +66,7 @@ class Talk:
         """
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        hidden = self.options.quiet or not self.console.is_terminal
+        hidden = self.options.quiet or not self.is_terminal
         start = time.perf_counter()
         with (
             Progress(
@@ -84,6 +87,15 @@ class Talk:
             warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
             yield
         self.seconds[name] = time.perf_counter() - start
+
+    def load(self) -> None:
+        r"""Imports PyTorch and PyG, which takes seconds, and sets the threads."""
+        with self.step('loading PyTorch'):
+            import tgx_anchor.io
+            import tgx_anchor.nn  # noqa: F401
+            from tgx_anchor.cli.threads import set_threads
+
+            set_threads(self.options.threads)
 
     def show_epoch(self, record: Mapping[str, float]) -> None:
         r"""Shows how many epochs of a training are done."""
@@ -160,7 +172,9 @@ def describe_reading(reading: 'IncidenceReading') -> list[str]:
     out = ['; '.join([reading.form, ', '.join(columns)] if columns else [reading.form])]
     if reading.flags:
         yes, no = (
-            listed(sorted(word for word, flag in reading.flags.items() if flag is side))
+            listed(
+                sorted(w for w, flag in reading.flags.items() if flag is side) or ['']
+            )
             for side in (True, False)
         )
         out.append(

@@ -122,12 +122,12 @@ def to_column(name: str, value: Any) -> Column:
     if isinstance(column, pa.ChunkedArray):
         return column
     kind = column.type
-    if pa.types.is_integer(kind) or (
+    may_mix = pa.types.is_integer(kind) or (
         pa.types.is_floating(kind) and isinstance(value, list | tuple)
-    ):
+    )
+    if may_mix and not {bool, np.bool_}.isdisjoint(map(type, value)):
         # Arrow counts booleans among other numbers.
-        if not {bool, np.bool_}.isdisjoint(map(type, value)):
-            return list(value)
+        return list(value)
     return pa.chunked_array([column])
 
 
