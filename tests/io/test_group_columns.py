@@ -33,8 +33,11 @@ def columns(*members: str, **asked: str) -> GroupColumns:
             },
         ),
         (['group', 'mail', 'member', 'name'], {'group': 'group', 'member': 'member'}),
-        # In a long table, ids of anchors are no flags.
-        (['mail', 'person', 'sender'], {'group': 'mail', 'member': 'person'}),
+        # In a long table, these may be flags or ids.
+        (
+            ['mail', 'person', 'sender'],
+            {'group': 'mail', 'member': 'person', 'anchor': 'sender'},
+        ),
         (
             ['mail', 'recipients', 'sender'],
             {'group': 'mail', 'members': 'recipients', 'anchor': 'sender'},

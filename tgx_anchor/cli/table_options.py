@@ -18,10 +18,10 @@ _TABLE = 'Table'
 _RUN = 'Run'
 
 MEANINGS = """
-Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is the Hypergraph
-Interchange Format; '-' is the standard input; several files, a folder or a quoted glob
-pattern are one table. Separator, encoding, header, the spelling of yes and no, and the
-usual names of columns are found and said.
+Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is a list of rows or
+the Hypergraph Interchange Format; '-' is the standard input; several files, a folder
+or a quoted glob pattern are one table. Delimiter, encoding, header, the spelling of
+yes and no, and the usual names of columns are found and said.
 
 Flaws: An empty name, NULL or NA is nobody. A member who is in a group twice is one
 member. Several anchors of a group all count. An anchor who is not listed is added to

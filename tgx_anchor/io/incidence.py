@@ -130,7 +130,9 @@ def inspect_incidence(
       or 0, in any case, or :obj:`"COLUMN=VALUE"` for the rows in which a column has
       this value. A group with no anchor among its rows, because all are false or left
       empty (or NA, null, none), has an unknown anchor. In a wide table: the id of the
-      anchor, who becomes a member if it is not one, or nothing if it is unknown.
+      anchor, who becomes a member if it is not one, or nothing if it is unknown. So too
+      in a long table, unless the column is called :obj:`is_...` or at least half of its
+      distinct values are flags.
     * the role of the member (optional, long tables): integers are kept; strings are
       numbered in sorted order, and their names kept in :obj:`data.role_names`.
     * the time of the group (optional): numbers, or dates, which become seconds since
