@@ -13,14 +13,25 @@ TEXT = README.read_text(encoding='utf-8')
 BLOCKS = re.findall(r'^```python\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize('block', BLOCKS, ids=range(len(BLOCKS)))
-def test_python_blocks_run(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run_in_order(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
-    exec(compile(block, str(README), 'exec'), scope)  # noqa: S102
-    for comment in re.findall(r'^anchors = .*# (\[.*\])$', block, re.MULTILINE):
-        assert str(scope['anchors']) == comment
-    if 'print(' in block:
-        assert 'accuracy' in capsys.readouterr().out
+    said = []
+    for block in BLOCKS:
+        exec(compile(block, str(README), 'exec'), scope)  # noqa: S102
+        said.append(capsys.readouterr().out)
+        for comment in re.findall(r'^anchors = .*# (\[.*\])$', block, re.MULTILINE):
+            assert str(scope['anchors']) == comment
+    assert "'accuracy'" in said[0]
+    assert 'runner_up' in said[2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'model.tgx',
+        'report.html',
+    ]
 
 
 def test_there_is_code_to_run() -> None:
