@@ -8,7 +8,8 @@ from rich.console import Console
 
 from tests.strategies import one_line_error
 from tgx_anchor.cli.table_options import TableOptions
-from tgx_anchor.cli.talk import Talk
+from tgx_anchor.cli.talk import Talk, describe_reading
+from tgx_anchor.io import inspect_incidence
 
 Capture = pytest.CaptureFixture[str]
 
@@ -79,3 +80,17 @@ def test_progress_on_a_terminal_only(capsys: Capture) -> None:
         out, err = capsys.readouterr()
         assert out == ''
         assert ('fitting' in err) == shown
+
+
+def test_describes_a_table() -> None:
+    people = ['Ann <a@x.org>', 'Bob <b@x.org>', 'cat']
+    table = {'group': [1, 1, 2], 'member': people, 'is_anchor': ['y', 'y', 'n']}
+    reading = inspect_incidence(table, max_anchors=None)
+    assert describe_reading(reading) == [
+        "a table in memory; group = 'group', member = 'member', anchor = 'is_anchor'",
+        "'is_anchor' is yes where it is 'y', no where it is 'n'",
+        "people are written like 'Ann <a@x.org>': '--addresses' takes the address as "
+        'their name',
+        'groups with several anchors, which all count: 1',
+        'groups with a single member, who is the anchor: 1',
+    ]

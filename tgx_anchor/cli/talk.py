@@ -183,6 +183,12 @@ def describe_reading(reading: 'IncidenceReading') -> list[str]:
         )
     out += map(name_options, reading.notes)
     data = reading.data
+    odd = [name for name in map(str, data.node_id[:1000]) if '<' in name]
+    if len(odd) > 1:
+        out.append(
+            f"people are written like {odd[0]!r}: '--addresses' takes the address as "
+            f'their name'
+        )
     size = data.hyperedge_size
     anchors = data.hyperedge_index[1][data['y']].bincount(minlength=len(size))
     counts = {
