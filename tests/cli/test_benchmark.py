@@ -25,6 +25,20 @@ def test_benchmark_goes_on(run: Run, tmp_path: Path) -> None:
         assert 'Random' in path.with_suffix(suffix).read_text(encoding='utf-8')
 
 
+def test_a_missing_plot_is_mentioned(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tgx_anchor.benchmark import report
+
+    words = ('benchmark', '--root', str(tmp_path), '--methods', 'Random', '--out')
+    code, out, _ = run(*words, str(tmp_path / 'with.csv'))
+    assert (code, 'no plot' in out) == (0, False)
+    monkeypatch.setattr(report, 'find_spec', lambda _: None)
+    code, out, _ = run(*words, str(tmp_path / 'without.csv'))
+    assert (code, "pip install 'tgx_anchor[viz]'" in out) == (0, True)
+    assert not (tmp_path / 'without.png').exists()
+
+
 @pytest.mark.parametrize(
     ('words', 'named'),
     [

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +146,24 @@ def test_closed_output_is_no_error() -> None:
     )
     assert done.returncode == 1
     assert done.stderr == b''
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / 'nowhere.csv'
+    words = [
+        sys.executable,
+        '-m',
+        'tgx_anchor',
+        'identify',
+        str(path),
+        '--out',
+        'o.csv',
+    ]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1:] == [
+        f"tgx-anchor: '{path}' cannot be used: no such file or directory"
+    ]
+    assert list(tmp_path.iterdir()) == []

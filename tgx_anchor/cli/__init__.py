@@ -33,7 +33,7 @@ def main() -> None:
         # Packages that are being imported turn Ctrl-C into errors of their own.
         code = STOPPED
         if not interrupt.is_set:
-            code = _fail(str(error), getattr(error, 'lines', ()))
+            code = _fail(_message(error), getattr(error, 'lines', ()))
     except Exception:
         if not interrupt.is_set:
             raise
@@ -53,6 +53,12 @@ def _run() -> int:
             raise
         return _fail(f"{package} is missing: pip install 'tgx_anchor[cli]'")
     return run(sys.argv[1:])
+
+
+def _message(error: ValueError | OSError) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"'{error.filename}' cannot be used: {error.strerror.lower()}"
+    return str(error)
 
 
 def _fail(message: str, lines: Sequence[str] = ()) -> int:

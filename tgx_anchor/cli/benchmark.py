@@ -78,8 +78,15 @@ def benchmark(
     found = headline(rows)
     if found.settings:
         console.print(headline_text(found), highlight=False)
-    names = ', '.join(map(str, (out, *write_reports(rows, out))))
+    written = write_reports(rows, out)
+    names = ', '.join(map(str, (out, *written)))
     console.print(f'written to {names}', highlight=False)
+    if not any(path.suffix == '.png' for path in written):
+        console.print(
+            "no plot: it needs matplotlib, pip install 'tgx_anchor[viz]'",
+            highlight=False,
+            markup=False,
+        )
 
 
 def _names(words: str) -> list[str]:
