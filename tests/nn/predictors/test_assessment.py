@@ -80,7 +80,19 @@ def test_warnings_of_weak_models() -> None:
     assert 'chance' in words(data, held_out([1.0] * 3 + [0.0], 0.4, 0.4))
     assert 'not calibrated' in words(data, held_out(good, 0.4, 0.3), calibrated=False)
     text = words(data, HeldOut())
-    assert text.startswith('The accuracy to expect is not known')
+    assert text.startswith('The accuracy to expect is unknown')
+
+
+def test_few_groups_are_not_compared() -> None:
+    data = planted()
+    model = quick().fit(data)
+    place = torch.argsort(data.hyperedge_size, descending=True)
+    for number, is_told in ((9, False), (40, True)):
+        data.train_mask = torch.zeros(data.num_hyperedges, dtype=torch.bool)
+        data.train_mask[place[:number]] = True
+        data.train_mask &= data.choice_mask
+        told = any('differ from the others' in w for w in model.assess(data).warnings)
+        assert told == is_told
 
 
 def test_warns_of_few_known_groups() -> None:

@@ -16,6 +16,8 @@ from tgx_anchor.utils import degree, distinct_hyperedges
 _FEW_KNOWN = 50
 # Standardised differences from which two groups of a study are usually called unlike.
 _LARGE_DIFFERENCE = 0.25
+# Means of fewer groups say little about a difference.
+_MIN_COMPARED = 10
 # The model must be better by so many standard errors.
 _CLEARLY = 1.64
 
@@ -130,8 +132,8 @@ class Assessment:
 def _weaknesses(held_out: HeldOut) -> list[str]:
     if len(held_out) == 0:
         return [
-            'The accuracy to expect is not known: no known group was held out. More '
-            "known anchors, or a 'val_mask', would tell."
+            'The accuracy to expect is unknown: no known anchors were held out while '
+            'the model learnt. More known anchors would allow it.'
         ]
     out = []
     accuracy = held_out.mean('correct')
@@ -161,6 +163,8 @@ def _differences(data: AnchorData, known: Tensor, rest: Tensor) -> list[str]:
     out = []
     for words, level in levels.items():
         one, other = level[known], level[rest]
+        if min(one.numel(), other.numel()) < _MIN_COMPARED:
+            continue
         spread = ((one.var(correction=0) + other.var(correction=0)) / 2).sqrt()
         gap = one.mean() - other.mean()
         if float(gap.abs()) <= _LARGE_DIFFERENCE * float(spread) or gap.abs() < 1e-9:
