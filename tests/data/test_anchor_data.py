@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.strategies import (
     to_groups,
 )
 from tgx_anchor.data import AnchorData
+from tgx_anchor.io import inspect_incidence
 
 
 def batch_of(datas: Sequence[AnchorData], **kwargs: Any) -> Any:
@@ -1247,3 +1249,23 @@ def test_bad_source() -> None:
     data.source = 7
     with one_line_error("'source'", '7'):
         data.validate()
+
+
+def test_from_incidence_takes_the_options_of_the_reader() -> None:
+    own = signature(AnchorData.from_incidence).parameters
+    # Tables of known anchors alone are for commands, not for hypergraphs.
+    read = dict(signature(inspect_incidence).parameters)
+    del read['anchors_only']
+    assert list(own) == list(read)
+    assert {n: p.default for n, p in own.items()} == {
+        n: p.default for n, p in read.items()
+    }
+    data = AnchorData.from_incidence(
+        {'to': ['Bob <b@x.org> | c@x.org | A@x.org'], 'from': ['Ann <A@x.org>']},
+        members='to',
+        anchor='from',
+        sep=None,
+        addresses=True,
+        tidy=True,
+    )
+    assert sorted(data.node_id) == ['a@x.org', 'b@x.org', 'c@x.org']
