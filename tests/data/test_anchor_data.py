@@ -1261,7 +1261,7 @@ def test_from_incidence_takes_the_options_of_the_reader() -> None:
         n: p.default for n, p in read.items()
     }
     data = AnchorData.from_incidence(
-        {'to': ['Bob <b@x.org> | c@x.org | A@x.org'], 'from': ['Ann <A@x.org>']},
+        {'to': ['Bob <b@x.org>; c@x.org, A@x.org'], 'from': ['Ann <A@x.org>']},
         members='to',
         anchor='from',
         sep=None,
