@@ -24,11 +24,3 @@ def mirror() -> Path:
     if folder is None:
         pytest.skip('needs the raw datasets: set TGX_ANCHOR_MIRROR to their folder')
     return Path(folder)
-
-
-@pytest.fixture(scope='session')
-def reference(mirror: Path) -> Path:
-    folder = mirror.parent / 'reference'
-    if not folder.is_dir():
-        pytest.skip("needs the paper's tables: a folder 'reference' beside the mirror")
-    return folder
