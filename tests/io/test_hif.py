@@ -614,6 +614,8 @@ def slow_read(source: Any) -> dict[str, Any]:
     assert all(isinstance(name, str) for name in role_names)
     assert len(set(role_names)) == len(role_names)
     roles = [record.get('attrs', {}).get('role', ...) for record in incidences]
+    # Whole numbers may be written as floats.
+    roles = [int(r) if type(r) is float and r.is_integer() else r for r in roles]
     if any(role is not ... for role in roles):
         assert all(type(r) is not int or -(2**63) <= r < 2**63 for r in roles)
         if {type(role) for role in roles} == {int, str}:
@@ -701,14 +703,19 @@ def damaged_documents(draw: st.DrawFn) -> Any:
     return out
 
 
+def is_foreign(source: Any) -> bool:
+    # Attributes of other programs may be ignored, which the oracle does not do.
+    metadata = source.get('metadata', {})
+    return isinstance(metadata, dict) and 'tgx_anchor' not in metadata
+
+
 @given(damaged_documents())
 @examples(200)
 @pytest.mark.filterwarnings('ignore:the attributes|.*repeated incidences|the integers')
 def test_read_hif_is_right_or_refuses(source: Any) -> None:
     data = outcome(lambda: read_hif(source))
-    metadata = source.get('metadata', {})
-    if isinstance(metadata, dict) and 'tgx_anchor' not in metadata:
-        return  # attributes of other programs may be ignored
+    if is_foreign(source):
+        return
     try:
         expected = slow_read(copy.deepcopy(source))
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
@@ -760,5 +767,5 @@ def test_read_hif_text_is_right_or_refuses(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / 'damaged.json'
     path.write_bytes(text)
     data = outcome(lambda: read_hif(path))
-    if data is not None:
-        assert plain(data) == slow_read(json.loads(text))
+    if data is not None and not is_foreign(source := json.loads(text)):
+        assert plain(data) == slow_read(source)
