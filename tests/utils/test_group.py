@@ -8,7 +8,12 @@ from torch import Tensor
 
 from tests.devices import second_device
 from tests.strategies import SETTINGS, Groups, groupings, to_index
-from tgx_anchor.utils import group_order, group_rank, group_topk
+from tgx_anchor.utils import (
+    group_order,
+    group_rank,
+    group_topk,
+    relative_to_group,
+)
 
 DTYPES = [
     torch.bool,
@@ -142,6 +147,9 @@ def test_no_incidences() -> None:
     assert group_topk(value, index, 2, k=2).tolist() == [[-1, -1], [-1, -1]]
     generator = torch.Generator().manual_seed(0)
     assert group_topk(value, index, 0, 1, generator).tolist() == []
+    for num_hyperedges in (0, 2):
+        parts = relative_to_group(torch.empty(0, 3), index[1], num_hyperedges)
+        assert [part.size() for part in parts] == [(0, 3), (0, 3)]
 
 
 def test_ties_are_drawn_evenly() -> None:
@@ -175,6 +183,66 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
+def slow_relative(groups: Groups, value: Tensor) -> tuple[Tensor, Tensor]:
+    minus_mean, minus_best = torch.zeros_like(value), torch.zeros_like(value)
+    member = iter(range(len(value)))
+    for group in groups:
+        places = [next(member) for _ in group]
+        for i in places:
+            others = [j for j in places if j != i]
+            for k in range(value.size(1)):
+                x = float(value[i, k])
+                mean = sum(float(value[j, k]) for j in places) / len(places)
+                best = max((float(value[j, k]) for j in others), default=x)
+                minus_mean[i, k], minus_best[i, k] = x - mean, x - best
+    return minus_mean, minus_best
+
+
+@SETTINGS
+@given(
+    groupings(repeated_members=True),
+    st.integers(0, 3),
+    st.sampled_from([torch.float32, torch.float64]),
+    st.data(),
+)
+def test_relative_to_group(
+    grouping: tuple[Groups, int], width: int, dtype: torch.dtype, draw: st.DataObject
+) -> None:
+    groups, _ = grouping
+    size = sum(map(len, groups)) * width
+    pool = st.sampled_from([-1e6, -2.5, -1.0, -0.0, 0.0, 0.25, 3.0])
+    drawn = draw.draw(st.lists(pool, min_size=size, max_size=size))
+    value = torch.tensor(drawn, dtype=dtype).view(sum(map(len, groups)), width)
+    before = value.clone()
+    found = relative_to_group(value, to_index(groups)[1], len(groups))
+    for part, expected in zip(found, slow_relative(groups, value), strict=True):
+        assert part.dtype == dtype
+        torch.testing.assert_close(part, expected)
+    assert torch.equal(value, before)
+
+
+def test_relative_to_group_by_hand(device: torch.device) -> None:
+    # Alone at the top and shared, a group of one, an empty one, and all below zero.
+    index = to_index([[0, 1, 2], [3], [], [0, 4]]).to(device)
+    value = torch.tensor(
+        [[1.0, 4.0], [5.0, 4.0], [3.0, 1.0], [-7.0, 7.0], [-2.0, 0.0], [-6.0, 0.0]],
+        device=device,
+    )
+    minus_mean, minus_best = relative_to_group(value, index[1], 4)
+    assert minus_mean.device.type == device.type
+    assert minus_mean.tolist() == [[-2, 1], [2, 1], [0, -2], [0, 0], [2, 0], [-2, 0]]
+    assert minus_best.tolist() == [[-4, 0], [2, 0], [-2, -3], [0, 0], [4, 0], [-4, 0]]
+
+
+def test_gradient_of_relative_to_group() -> None:
+    value = torch.tensor([[1.0], [5.0], [3.0], [8.0]], requires_grad=True)
+    index = torch.tensor([0, 0, 0, 1])
+    for i, expected in enumerate(([-1 / 3, 2 / 3, -1 / 3, 0.0], [0.0, 1.0, -1.0, 0.0])):
+        part = relative_to_group(value, index, 2)[i]
+        (gradient,) = torch.autograd.grad(part[1, 0] + part[3, 0], value)
+        torch.testing.assert_close(gradient.view(-1), torch.tensor(expected))
+
+
 @settings(SETTINGS, max_examples=10)
 @given(valued_groups(), st.integers(1, 3), st.booleans())
 def test_second_device(
@@ -182,6 +250,7 @@ def test_second_device(
 ) -> None:
     groups, _, value = drawn
     index = to_index(groups)
+    finite = value.double().nan_to_num().view(-1, 1)
 
     def run(value: Tensor, index: Tensor) -> list[Tensor]:
         generator = torch.Generator().manual_seed(0) if shuffled else None
@@ -189,6 +258,7 @@ def test_second_device(
             *group_order(value, index[1], len(groups)),
             group_rank(value, index[1], len(groups)),
             group_topk(value, index, len(groups), k, generator),
+            *relative_to_group(finite.to(value.device), index[1], len(groups)),
         ]
 
     with second_device() as device:

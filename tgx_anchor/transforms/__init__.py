@@ -1,12 +1,14 @@
 r"""Transforms of hypergraphs: input features and splits."""
 
 from tgx_anchor.transforms.add_random_walk_embedding import AddRandomWalkEmbedding
+from tgx_anchor.transforms.add_temporal_features import AddTemporalFeatures
 from tgx_anchor.transforms.add_topological_features import AddTopologicalFeatures
 from tgx_anchor.transforms.add_within_order_rank import AddWithinOrderRank
 from tgx_anchor.transforms.random_hyperedge_split import RandomHyperedgeSplit
 
 __all__ = [
     'AddRandomWalkEmbedding',
+    'AddTemporalFeatures',
     'AddTopologicalFeatures',
     'AddWithinOrderRank',
     'RandomHyperedgeSplit',

@@ -12,7 +12,12 @@ from tgx_anchor.utils.centrality import (
     pagerank,
 )
 from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
-from tgx_anchor.utils.group import group_order, group_rank, group_topk
+from tgx_anchor.utils.group import (
+    group_order,
+    group_rank,
+    group_topk,
+    relative_to_group,
+)
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
@@ -47,4 +52,5 @@ __all__ = [
     'index_ptr',
     'is_sorted',
     'pagerank',
+    'relative_to_group',
 ]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch_geometric.utils import scatter
 
 from tgx_anchor.utils.incidence import index_ptr
 
@@ -112,3 +113,41 @@ def group_topk(
     out = torch.full((num_hyperedges, k), -1, device=node.device)
     out[hyperedge[chosen], offset[chosen]] = node[order.perm[chosen]]
     return out
+
+
+def relative_to_group(
+    value: Tensor, hyperedge: Tensor, num_hyperedges: int
+) -> tuple[Tensor, Tensor]:
+    r"""Compares the values of each incidence with those of the same hyperedge: with
+    their mean, and with the largest value among the *other* members.
+
+    The second difference is positive for a member that is alone at the top, and zero
+    for members that share it. It is zero in a hyperedge of one member, too.
+
+    Args:
+        value (torch.Tensor): The values of each incidence, finite floating-point
+            numbers; columns are independent.
+        hyperedge (torch.Tensor): The sorted hyperedge of each incidence.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Returns:
+        The values minus their mean, and minus the best of the other members.
+
+    Shapes:
+        - **value:** :math:`(P, F)`
+        - **hyperedge:** :math:`(P)`
+        - **output:** :math:`(P, F)` and :math:`(P, F)`
+    """
+    mean = scatter(value, hyperedge, 0, num_hyperedges, 'mean')
+    best = scatter(value, hyperedge, 0, num_hyperedges, 'max')
+    top = best.index_select(0, hyperedge)
+    is_top = value == top
+    count = scatter(is_top.long(), hyperedge, 0, num_hyperedges, 'sum')
+    lower = value.masked_fill(is_top, -torch.inf)
+    second = scatter(lower, hyperedge, 0, num_hyperedges, 'max')
+    # Those that share the top have each other as the best other member.
+    rival = torch.where(count == 1, second, best).index_select(0, hyperedge)
+    other = torch.where(is_top, rival, top)
+    # Nobody is below the only member of a hyperedge.
+    minus_best = torch.where(torch.isneginf(other), 0.0, value - other)
+    return value - mean.index_select(0, hyperedge), minus_best
