@@ -12,8 +12,10 @@ VERSION = re.search(
 if VERSION is None:
     raise RuntimeError("'tgx_anchor/__init__.py' holds no version literal")
 
+BOOST = ['lightgbm>=4.0']
 EXTRAS = {
-    'cli': ['rich>=13', 'typer>=0.12'],
+    'boost': BOOST,
+    'cli': [*BOOST, 'rich>=13', 'typer>=0.12'],
     'viz': ['matplotlib>=3.8'],
     'interop': ['pandas>=2'],
     'ogb': ['ogb>=1.3.6'],

@@ -7,6 +7,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.transforms._round import round_to_step
 from tgx_anchor.utils import collapse_incidences, index_ptr, relative_to_group
 
 COLUMNS = (
@@ -22,9 +23,6 @@ COLUMNS = (
 )
 SUFFIXES = ('', '_minus_mean', '_minus_best')
 KNOWN_COLUMN = 'time_known'
-# Sums of multiples of this number, up to 2 ** 23, are exact in double precision, and do
-# not depend on the order of members.
-STEP = 2.0**-30
 
 
 @functional_transform('add_temporal_features')
@@ -73,6 +71,9 @@ class AddTemporalFeatures(BaseTransform):
         - **hyperedge_time:** :math:`(M)`, in any unit, NaN where it is unknown
         - **incidence_attr:** :math:`(P, F + 28)`
     """
+
+    #: The attribute that the features are computed from.
+    source = 'hyperedge_time'
 
     def __init__(self, cat: bool = True) -> None:
         self.cat = cat
@@ -171,7 +172,7 @@ def _plain_columns(time: Tensor, hyperedge_index: Tensor, num_nodes: int) -> Ten
         _log_gap(when - when[start], unit),
         _log_gap(when[end - 1] - when, unit),
     ]
-    table = torch.stack(columns, dim=1).div_(STEP).round_().mul_(STEP)
+    table = round_to_step(torch.stack(columns, dim=1))
     return table.index_select(0, place)
 
 

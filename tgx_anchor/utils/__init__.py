@@ -29,8 +29,12 @@ from tgx_anchor.utils.incidence import (
     index_ptr,
     is_sorted,
 )
+from tgx_anchor.utils.node_set import NodeSets, node_sets
+from tgx_anchor.utils.pair import MemberPairs, member_pairs
 
 __all__ = [
+    'MemberPairs',
+    'NodeSets',
     'anchor_degree',
     'anchor_proportion',
     'anchor_purity',
@@ -51,6 +55,8 @@ __all__ = [
     'incidence_matrix',
     'index_ptr',
     'is_sorted',
+    'member_pairs',
+    'node_sets',
     'pagerank',
     'relative_to_group',
 ]

@@ -6,6 +6,7 @@ from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
 from tgx_anchor.nn.predictors.assessment import Assessment
 from tgx_anchor.nn.predictors.degree_heuristic import DegreeHeuristic
 from tgx_anchor.nn.predictors.random_heuristic import RandomHeuristic
+from tgx_anchor.nn.predictors.stacked_anchor_radar import StackedAnchorRadar
 from tgx_anchor.nn.predictors.tune_result import TuneResult
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     'Assessment',
     'DegreeHeuristic',
     'RandomHeuristic',
+    'StackedAnchorRadar',
     'TuneResult',
 ]

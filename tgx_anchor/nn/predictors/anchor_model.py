@@ -283,20 +283,31 @@ class AnchorModel(torch.nn.Module, ABC):
         mask = training_mask(data, run.use_val) & data.choice_mask
         if _count_distinct(number, mask) < _MIN_HELD_OUT:
             return None
-
-        def fit_predict(part: AnchorData) -> Tensor:
-            twin = type(self)(**self.get_params()).to(number.device)
-            twin._fit(part, FitRun(on_interrupt='raise'))
-            return twin._raw_proba(part)
-
         try:
-            return cross_fit(data, mask, number, fit_predict, self.seed)
+            scores = cross_fit(data, mask, number, self._fit_predict, self.seed)
+            return self._from_held_out(scores, data)
         except KeyboardInterrupt:
             if run.on_interrupt == 'raise':
                 raise
             # The model itself is complete.
             run.interrupted = True
             return None
+
+    def _fit_predict(self, data: AnchorData) -> Tensor:
+        # Fits another model like this one, and returns its probabilities, or columns
+        # from which '_from_held_out' computes them.
+        twin = type(self)(**self.get_params()).to(data.hyperedge_index.device)
+        twin._fit(data, FitRun(on_interrupt='raise'))
+        return twin._raw_proba(data)
+
+    def _from_held_out(
+        self,
+        scores: HeldOutScores,
+        data: AnchorData,  # noqa: ARG002
+    ) -> HeldOutScores:
+        # Learns from the predictions of groups that were held out, if there is anything
+        # left to learn, and returns their probabilities.
+        return scores
 
     # Predicting ##############################################################
 

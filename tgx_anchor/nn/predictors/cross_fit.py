@@ -20,7 +20,8 @@ class HeldOutScores(NamedTuple):
 
     Shapes:
         - **mask:** :math:`(M)`, the hyperedges that were held out
-        - **proba:** :math:`(P)`, the probabilities of their members
+        - **proba:** :math:`(P)`, the probabilities of their members, or
+          :math:`(P, C)`, several columns
         - **degree:** :math:`(P)`, the score of the degree heuristic
     """
 
@@ -46,7 +47,7 @@ def cross_fit(
         number (torch.Tensor): The number of the node set of each hyperedge; copies are
             in the same fold.
         fit_predict (callable): Fits a model on :obj:`train_mask` of the hypergraph it
-            is given, and returns its probabilities.
+            is given, and returns its probabilities, in one or several columns.
         seed (int, optional): The seed of the folds. (default: :obj:`0`)
 
     Shapes:
@@ -59,7 +60,7 @@ def cross_fit(
     fold[mask] = (order % _NUM_FOLDS)[place]
     score = log_degree(data)
     held_out = torch.zeros_like(mask)
-    proba = torch.zeros_like(score, dtype=torch.double)
+    proba = torch.empty(0)
     by_degree = torch.zeros_like(score)
     num_done = 0
     for each in range(min(_NUM_FOLDS, kept.numel())):
@@ -69,7 +70,10 @@ def cross_fit(
         part = copy.copy(data)
         part.train_mask = mask & ~chosen
         row = chosen[data.hyperedge_index[1]]
-        proba[row] = fit_predict(part)[row].double()
+        found = fit_predict(part).double()
+        if num_done == 0:
+            proba = torch.zeros_like(found)
+        proba[row] = found[row]
         by_degree[row] = degree_sign(data, part.train_mask) * score[row]
         held_out |= chosen
         num_done += int((order % _NUM_FOLDS == each).sum())

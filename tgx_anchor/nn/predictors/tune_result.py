@@ -1,7 +1,7 @@
 """The outcome of a search for hyperparameters."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 
@@ -10,7 +10,8 @@ Model = TypeVar('Model', bound=AnchorModel)
 
 @dataclass(frozen=True)
 class TuneResult(Generic[Model]):
-    r"""Holds the outcome of :meth:`~tgx_anchor.nn.AnchorRadar.tune`.
+    r"""Holds the outcome of :meth:`~tgx_anchor.nn.AnchorRadar.tune` and
+    :meth:`~tgx_anchor.nn.StackedAnchorRadar.tune`.
 
     Args:
         table (list[dict]): One row per point of the grid: its hyperparameters, and
@@ -19,6 +20,6 @@ class TuneResult(Generic[Model]):
         model (AnchorModel): A model with these, fitted on the first split.
     """
 
-    table: list[dict[str, float | None]]
-    best: dict[str, float | None]
+    table: list[dict[str, Any]]
+    best: dict[str, Any]
     model: Model

@@ -104,7 +104,7 @@ def search_grid(
         One row per point with its mean accuracy, the best point, and the hypergraph
         with the masks of the first split.
     """
-    splits = _splits(data)
+    splits = splits_of(data)
     codes = [_search_code(split, options) for split in splits]
     log = _open_log(path, codes)
     points: list[tuple[Any, ...]] = list(itertools.product(axes['alpha'], axes['w']))
@@ -157,7 +157,14 @@ def check_grid(grid: Axes) -> dict[str, tuple[float | None, ...]]:
     return axes
 
 
-def _splits(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
+def splits_of(data: AnchorData | Sequence[AnchorData]) -> list[Split]:
+    r"""Returns a hypergraph with :obj:`train_mask` and :obj:`val_mask` for each split,
+    with these masks.
+
+    Args:
+        data (AnchorData or list[AnchorData]): The hypergraph, of one or several splits;
+            or one hypergraph per split.
+    """
     out: list[Split] = []
     for part in [data] if isinstance(data, Data) else data:
         check_data(part)

@@ -1,0 +1,48 @@
+"""The weight of a prediction beside the known anchors of copies of the same group."""
+
+import torch
+from torch import Tensor
+
+from tgx_anchor.nn.predictors.known_sets import KnownSets
+from tgx_anchor.utils import NodeSets
+
+_CANDIDATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+# Without copies to learn from, a prediction counts as much as one known copy.
+_DEFAULT = 1.0
+
+
+def copy_prior(sets: NodeSets, known: KnownSets, belief: Tensor) -> float:
+    r"""Chooses the number :math:`\kappa` of known copies that a prediction is worth: of
+    a few candidates, the one with the highest likelihood
+
+    .. math::
+        \sum_e \sum_{v \in e} a_{v;e} \log \frac{\kappa \, p_{v;e} + a_{v;e} - 1}{\kappa
+        + n_e - 1}
+
+    over node sets with :math:`n_e \geq 2` known copies, of which :math:`v` anchors
+    :math:`a_{v;e}`; each copy is predicted from the others.
+
+    Args:
+        sets (NodeSets): The node sets.
+        known (KnownSets): The known anchors.
+        belief (torch.Tensor): The predictions, from models that have not seen the
+            anchors of the set.
+
+    Shapes:
+        - **belief:** :math:`(R)`
+    """
+    number = sets.hyperedge_index[1]
+    count = known.num_known[number]
+    anchored = known.share(sets) * count
+    row = (count > 1) & (anchored > 0)
+    if not row.any():
+        return _DEFAULT
+    anchored, count, belief = anchored[row], count[row], belief[row].double()
+    rest = (anchored - 1).clamp(min=0)
+    # Copies of one set err together: a set counts no more than ten copies.
+    weight = anchored / (1 + 0.1 * (count - 1))
+    values = [
+        float((weight * ((k * belief + rest) / (k + count - 1)).log()).sum())
+        for k in _CANDIDATES
+    ]
+    return _CANDIDATES[int(torch.tensor(values).argmax())]
