@@ -17,6 +17,8 @@ A measurement that two experiments have in common is made once.
 """
 
 import argparse
+import math
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +28,22 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from tgx_anchor.benchmark import fill_table
 from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
 from tgx_anchor.benchmark.methods import load_setting
 from tgx_anchor.benchmark.runner import Tell
+from tgx_anchor.benchmark.tables import markdown_table, rich_table
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.io import ResultTable
+from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorModel, AnchorRadar, RandomHeuristic, StackedAnchorRadar
 from tgx_anchor.paper import SETTINGS as PUBLISHED
+from tgx_anchor.paper import figures
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 # The settings, cheap ones first.
@@ -225,7 +231,7 @@ def plan(
     elif experiment == 'structureless':
         models, settings = (CHANCE, BASE, OURS), PLANTED
     else:
-        settings = list(tables)
+        models, settings = (CHANCE, BASE, OURS), list(tables)
     for setting in settings:
         for share in shares:
             for model in models:
@@ -274,6 +280,353 @@ def make_tasks(
     return sorted(tasks.values(), key=order)
 
 
+# Report -------------------------------------------------------------------------------
+
+METRICS = {'accuracy': (100.0, 2), 'mrr': (1.0, 3), 'ndcg': (1.0, 3)}
+# Tables of the paper, by the share of training anchors; others have 7.5 % only.
+PAPER = {TRAIN: '', 0.05: '_train5', 0.025: '_train2p5'}
+# The rows of a setting, a model and a training share, by split.
+Found = dict[tuple[str, str, float], dict[int, Row]]
+
+
+@dataclass(frozen=True)
+class Section:
+    r"""A table of the report.
+
+    Args:
+        note (str): The text above it.
+        models (list[str]): The models with a column each.
+        gains (list[tuple[str, str]]): The pairs of models that are compared.
+    """
+
+    note: str
+    models: tuple[str, ...]
+    gains: tuple[tuple[str, str], ...] = ((OURS, BASE),)
+
+
+SECTIONS = {
+    'main': Section(
+        'StackedAnchorRadar without time, by learner. `paper` is the best figure of '
+        'the ten methods there, whose splits are not published.',
+        (BASE, *LEARNERS),
+        tuple((learner, BASE) for learner in LEARNERS),
+    ),
+    'time': Section(
+        'With the times of groups. emER has dates. The other files have none: there, '
+        'the time is the place of the group in the file, and nothing is known of the '
+        'order of a file. Shuffled times are the same times in a random order.',
+        (BASE, OURS, TIME, SHUFFLED),
+        ((TIME, OURS), (SHUFFLED, OURS)),
+    ),
+    'scarce': Section('Fewer training anchors, validation 2.5 %.', (BASE, OURS)),
+    'curve': Section(
+        'From few to many training anchors, validation 2.5 %. AnchorRadar has the '
+        'hyperparameters of 7.5 %.',
+        (BASE, OURS),
+    ),
+    'structureless': Section(
+        'Planted groups, and the same groups with anchors drawn at random, where '
+        'nothing can be learnt. Each split has groups of its own.',
+        (CHANCE, BASE, OURS),
+    ),
+    'other': Section(
+        'Tables outside the benchmark, with the defaults of both models, and with '
+        'their times where they have any.',
+        (CHANCE, BASE, OURS, TIME),
+        ((OURS, BASE), (TIME, BASE), (TIME, OURS)),
+    ),
+}
+
+
+def mean_error(values: Sequence[float], digits: int, sign: str = '') -> str:
+    r"""Writes the mean of several values and its standard error.
+
+    Args:
+        values (list[float]): The values.
+        digits (int): The number of decimal digits.
+        sign (str, optional): :obj:`"+"` to write the sign. (default: :obj:`""`)
+    """
+    if not values:
+        return ''
+    text = f'{statistics.fmean(values):{sign}.{digits}f}'
+    if len(values) == 1:
+        return text
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return f'{text} ± {error:.{digits}f}'
+
+
+def group_rows(rows: Sequence[Row]) -> Found:
+    r"""Returns the rows by setting, model, training share and split.
+
+    Args:
+        rows (list[Row]): The rows.
+    """
+    out: Found = {}
+    for row in rows:
+        out.setdefault((row.setting, row.model, row.train), {})[row.split] = row
+    return out
+
+
+def cell(
+    found: Found,
+    setting: str,
+    model: str,
+    train: float,
+    metric: str = 'accuracy',
+    against: str | None = None,
+) -> str:
+    r"""Writes the mean of a metric, or the mean gain over another model on the splits
+    that both have.
+
+    Args:
+        found (dict): The rows.
+        setting (str): The setting.
+        model (str): The model.
+        train (float): The share of training anchors.
+        metric (str, optional): One of :obj:`METRICS`. (default: :obj:`"accuracy"`)
+        against (str, optional): The other model. (default: :obj:`None`)
+    """
+    scale, digits = METRICS[metric]
+    mine = found.get((setting, model, train), {})
+    values = {split: scale * getattr(row, metric) for split, row in mine.items()}
+    if against is None:
+        return mean_error(list(values.values()), digits)
+    other = found.get((setting, against, train), {})
+    gains = [
+        value - scale * getattr(other[split], metric)
+        for split, value in values.items()
+        if split in other
+    ]
+    return mean_error(gains, digits, '+')
+
+
+def best_printed(setting: str, train: float, metric: str = 'accuracy') -> str:
+    r"""Returns the best figure of the paper and its method, or :obj:`""`.
+
+    Args:
+        setting (str): The setting.
+        train (float): The share of training anchors.
+        metric (str, optional): One of :obj:`METRICS`. (default: :obj:`"accuracy"`)
+    """
+    is_printed = train in PAPER and (metric == 'accuracy' or train == TRAIN)
+    if setting not in PUBLISHED or not is_printed:
+        return ''
+    table = figures(metric + PAPER[train])
+    pairs = [
+        (float(text.partition('±')[0]), text, method)
+        for text, method in zip(table[setting], table['method'], strict=True)
+        # Not a number: out of memory, or out of time.
+        if text[:1].isdigit()
+    ]
+    _, text, method = max(pairs)
+    return f'{text} ({method})'
+
+
+def places(experiment: str, found: Found) -> list[tuple[str, float]]:
+    r"""Returns the settings and training shares of an experiment that have rows.
+
+    Args:
+        experiment (str): One of :obj:`SECTIONS`.
+        found (dict): The rows.
+    """
+    settings: Sequence[str] = SETTINGS
+    if experiment == 'structureless':
+        settings = PLANTED
+    elif experiment == 'other':
+        known = {*SETTINGS, *PLANTED}
+        names = dict.fromkeys(setting for setting, _, _ in found)
+        settings = [name for name in names if name not in known]
+    shares = {'scarce': SCARCE, 'curve': CURVE}.get(experiment, (TRAIN,))
+    own = [model for model, _ in SECTIONS[experiment].gains]
+    return [
+        (setting, share)
+        for setting in settings
+        for share in shares
+        if any((setting, model, share) in found for model in own)
+    ]
+
+
+def make_table(
+    experiment: str, found: Found, metric: str = 'accuracy'
+) -> list[list[str]]:
+    r"""Returns the table of an experiment as lines of text, the header first.
+
+    Args:
+        experiment (str): One of :obj:`SECTIONS`.
+        found (dict): The rows.
+        metric (str, optional): One of :obj:`METRICS`. (default: :obj:`"accuracy"`)
+    """
+    section = SECTIONS[experiment]
+    lines = []
+    for setting, train in places(experiment, found):
+        counts = [len(found.get((setting, name, train), {})) for name in section.models]
+        line = [
+            setting,
+            f'{100 * train:g} %',
+            '/'.join(dict.fromkeys(str(count) for count in counts if count)),
+            best_printed(setting, train, metric),
+        ]
+        pairs = [*((model, None) for model in section.models), *section.gains]
+        line += [
+            cell(found, setting, model, train, metric, against)
+            for model, against in pairs
+        ]
+        lines.append(line)
+    head = ['setting', 'train', 'splits', 'paper', *section.models]
+    head += [f'{model} - {against}' for model, against in section.gains]
+    # Empty columns are left out.
+    kept = [i for i in range(len(head)) if any(line[i] for line in lines)]
+    return [[line[i] for i in kept] for line in (head, *lines)]
+
+
+def ablation_table(found: Found) -> list[list[str]]:
+    r"""Returns the gain of each variant over the whole model, one column per setting.
+
+    Args:
+        found (dict): The rows.
+    """
+    models = [name for name in ablations() if any(name == key[1] for key in found)]
+    settings = [
+        setting
+        for setting in SETTINGS
+        if any((setting, model, TRAIN) in found for model in models)
+    ]
+    lines = [
+        [model, *(cell(found, name, model, TRAIN, against=OURS) for name in settings)]
+        for model in models
+    ]
+    if lines:
+        lines.append([OURS, *(cell(found, name, OURS, TRAIN) for name in settings)])
+    return [['variant', *settings], *lines]
+
+
+def cost_table(found: Found) -> list[list[str]]:
+    r"""Returns the seconds of AnchorRadar, the fits of other models as multiples of
+    it on the same splits, and the peak memory.
+
+    Args:
+        found (dict): The rows.
+    """
+    others = (*LEARNERS, TIME)
+    lines = []
+    for setting in SETTINGS:
+        base = found.get((setting, BASE, TRAIN), {})
+        ours = found.get((setting, OURS, TRAIN), {})
+        if not base or not ours:
+            continue
+        line = [setting]
+        for rows in (base, ours):
+            seconds = statistics.fmean(row.feature_seconds for row in rows.values())
+            line.append(f'{seconds:.1f} s')
+        seconds = statistics.fmean(row.fit_seconds for row in base.values())
+        line.append(f'{seconds:.1f} s')
+        for model in others:
+            rows = found.get((setting, model, TRAIN), {})
+            both = rows.keys() & base.keys()
+            mine = sum(rows[split].fit_seconds for split in both)
+            other = sum(base[split].fit_seconds for split in both)
+            line.append(f'{mine / max(other, 1e-3):.1f} x' if both else '')
+        for rows in (base, ours):
+            memory = max(row.peak_memory for row in rows.values())
+            line.append(f'{memory:.2f} GiB')
+        lines.append(line)
+    head = ['setting', f'features {BASE}', f'features {OURS}', f'fit {BASE}']
+    head += [*others, f'memory {BASE}', f'memory {OURS}']
+    return [head, *lines]
+
+
+def make_report(rows: Sequence[Row]) -> dict[str, tuple[str, list[list[str]]]]:
+    r"""Returns the notes and tables that have rows, by title.
+
+    Args:
+        rows (list[Row]): All rows.
+    """
+    found = group_rows(rows)
+    tables = {'main': (SECTIONS['main'].note, make_table('main', found))}
+    for metric, name in (('mrr', 'MRR'), ('ndcg', 'NDCG')):
+        note = f'{name} of the same predictions.'
+        tables[f'main, {name}'] = note, make_table('main', found, metric)
+    note = (
+        'Seconds of features and of a fit of AnchorRadar, the fits of the others as '
+        'multiples of it on the same splits, and the largest memory in a fit.'
+    )
+    tables['cost'] = note, cost_table(found)
+    for experiment in ('time', 'scarce', 'curve'):
+        section = SECTIONS[experiment]
+        tables[experiment] = section.note, make_table(experiment, found)
+    note = (
+        'Gain over the whole model, without time. `views none` has the topological '
+        'features only; without D, there is no second pass. The last line has the '
+        'accuracy of the whole model.'
+    )
+    tables['ablation'] = note, ablation_table(found)
+    for experiment in ('structureless', 'other'):
+        section = SECTIONS[experiment]
+        tables[experiment] = section.note, make_table(experiment, found)
+    return {title: pair for title, pair in tables.items() if len(pair[1]) > 1}
+
+
+def markdown_report(rows: Sequence[Row]) -> str:
+    r"""Writes the whole report.
+
+    Args:
+        rows (list[Row]): All rows.
+    """
+    text = (
+        '# StackedAnchorRadar\n\n'
+        'Mean ± standard error over random splits by distinct node sets, with 7.5 % '
+        'training and 2.5 % validation unless noted. Accuracy in percent. Gains are '
+        'those on the same splits. AnchorRadar has its published hyperparameters.\n\n'
+        'Made by `benchmarks/stacked.py` from the CSV file of the same name.\n'
+    )
+    for title, (note, table) in make_report(rows).items():
+        text += f'\n## {title}\n\n{note}\n\n{markdown_table(table)}'
+    return text
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    r"""Draws the learning curves, one panel per setting.
+
+    Args:
+        rows (list[Row]): The rows.
+        path (Path): The image.
+    """
+    found = group_rows(rows)
+    settings = list(dict.fromkeys(setting for setting, _ in places('curve', found)))
+    if not settings:
+        return
+    width = min(len(settings), 3)
+    height = math.ceil(len(settings) / width)
+    figure = Figure(figsize=(4 * width, 3.5 * height), layout='constrained')
+    panels = figure.subplots(height, width, squeeze=False).ravel()
+    for axes in panels[len(settings) :]:
+        axes.set_axis_off()
+    for axes, setting in zip(panels, settings, strict=False):
+        for model in (BASE, OURS):
+            shares = [share for share in CURVE if (setting, model, share) in found]
+            lists = [
+                [100 * row.accuracy for row in found[setting, model, share].values()]
+                for share in shares
+            ]
+            means = [statistics.fmean(values) for values in lists]
+            errors = [
+                statistics.stdev(values) / math.sqrt(len(values))
+                if len(values) > 1
+                else 0.0
+                for values in lists
+            ]
+            shares = [100 * share for share in shares]
+            axes.errorbar(shares, means, errors, fmt='o-', capsize=3, label=model)
+        axes.set(title=setting, xlabel='training anchors, %', ylabel='accuracy, %')
+        axes.set_xscale('log')
+        ticks = [100 * share for share in CURVE]
+        axes.set_xticks(ticks, [f'{tick:g}' for tick in ticks])
+        axes.minorticks_off()
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend()
+    figure.savefig(path, dpi=100)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     r"""Measures what is missing, and writes the report.
 
@@ -298,7 +651,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--root', help='the folder of the datasets (default: the cache of PyG)')
     add('--out', type=Path, default=OUT, help='the CSV file; reports go next to it')
     add('--in-process', action='store_true', help='start no processes')
-    args, console = parser.parse_args(argv), Console()
+    args = parser.parse_args(argv)
+    console = Console(width=None if sys.stdout.isatty() else 170)
 
     table = ResultTable(Row, args.out, key=Task._fields[1:])
     tables = {path.stem: path for path in args.tables}
@@ -314,6 +668,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for task, failure in failures.items():
         console.print(f'{" ".join(map(str, task))} failed: {failure.message}')
+    for title, (_, lines) in make_report(table.rows).items():
+        console.print(rich_table(lines, title))
+    with replace_file(args.out.with_suffix('.md')) as part:
+        part.write_text(markdown_report(table.rows), encoding='utf-8')
+    plot(table.rows, args.out.with_suffix('.png'))
     return 1 if failures else 0
 
 
