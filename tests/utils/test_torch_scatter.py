@@ -9,12 +9,16 @@ from tests.strategies import to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import DegreeHeuristic
-from tgx_anchor.transforms import AddTopologicalFeatures
+from tgx_anchor.transforms import AddPairFeatures, AddTopologicalFeatures
 from tgx_anchor.utils import anchor_purity, distinct_hyperedges
 
 
 def features(data: AnchorData) -> Tensor:
     return torch.as_tensor(AddTopologicalFeatures()(data).incidence_attr)
+
+
+def pair_features(data: AnchorData) -> Tensor:
+    return torch.as_tensor(AddPairFeatures(max_size=3)(data).incidence_attr)
 
 
 def figures(data: AnchorData) -> Tensor:
@@ -40,7 +44,8 @@ def numbers(data: AnchorData) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    'function', [features, figures, probabilities, purities, numbers]
+    'function',
+    [features, pair_features, figures, probabilities, purities, numbers],
 )
 def test_same_with_and_without(
     function: Callable[[AnchorData], Tensor],

@@ -1,7 +1,9 @@
-"""Rounding of centralities, so that equal ones compare as equal."""
+"""Rounding, so that values do not depend on the order of summation."""
 
 import torch
 from torch import Tensor
+
+STEP = 2.0**-30
 
 
 def round_centrality(value: Tensor) -> tuple[Tensor, Tensor]:
@@ -20,3 +22,14 @@ def round_centrality(value: Tensor) -> tuple[Tensor, Tensor]:
     value = torch.ldexp(torch.round(mantissa * 2.0**32), exponent - 32)
     value, level = torch.unique(value, return_inverse=True)
     return value[level], level
+
+
+def round_to_step(value: Tensor) -> Tensor:
+    r"""Rounds to multiples of :math:`2^{-30}`. Their sums, up to :math:`2^{23}`, are
+    exact in double precision, and do not depend on the order of members.
+
+    Shapes:
+        - **value:** :math:`(*)`, in double precision
+        - **output:** :math:`(*)`
+    """
+    return value.div(STEP).round_().mul_(STEP)
