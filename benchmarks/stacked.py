@@ -656,6 +656,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     table = ResultTable(Row, args.out, key=Task._fields[1:])
     tables = {path.stem: path for path in args.tables}
+    if len(tables) < len(args.tables) or tables.keys() & {*SETTINGS, *PLANTED}:
+        parser.error("'--tables' must have names of their own")
     failures = fill_table(
         table,
         partial(measure, root=args.root, tables=tables),
