@@ -5,14 +5,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.utils import scatter, softmax
+from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.predictors.learning_rows import LearningRows
 
 # The weight of the squared distance from the prior, beside that of one group.
 _RIDGE = 20.0
 _NUM_STEPS = 50
-_MAX_STEP = 0.5
+# Likelihoods that differ by less are equal: sums of many groups are not exact.
+_TOLERANCE = 1e-12
 
 
 class Blend(torch.nn.Module):
@@ -51,24 +52,34 @@ class Blend(torch.nn.Module):
             rows (LearningRows): The columns of the members of known groups that no part
                 has learnt from.
         """
-        column = rows.feature.double()
-        count = rows.weight.numel()
-        weight = rows.weight.double()
-        target, group = rows.target.double(), rows.group
+        column, group, count = rows.feature.double(), rows.group, rows.weight.numel()
+        weight, target = rows.weight.double()[group], rows.target.double()
         prior, value = self.weight, self.weight.clone()
         ridge = _RIDGE * torch.eye(prior.numel(), dtype=prior.dtype).to(prior.device)
+
+        def at(value: Tensor) -> tuple[float, Tensor]:
+            # The objective, and the probabilities.
+            log_proba = _log_softmax(column @ value, group, count)
+            distance = (value - prior).square().sum()
+            out = (weight * target * log_proba).sum() - 0.5 * _RIDGE * distance
+            return float(out), log_proba.exp()
+
+        objective, proba = at(value)
         for _ in range(_NUM_STEPS):
-            proba = softmax(column @ value, group, num_nodes=count)
-            slope = column.T @ (weight[group] * (target - proba))
-            slope = slope - _RIDGE * (value - prior)
+            slope = column.T @ (weight * (target - proba)) - _RIDGE * (value - prior)
             mean = scatter(proba.unsqueeze(1) * column, group, 0, count, 'sum')
             spread = column - mean[group]
-            curvature = (spread * (weight[group] * proba).unsqueeze(1)).T @ spread
+            curvature = (spread * (weight * proba).unsqueeze(1)).T @ spread
             step = torch.linalg.solve(curvature + ridge, slope)
-            # Far from the optimum, a full step may overshoot.
-            value = value + step.clamp(-_MAX_STEP, _MAX_STEP)
-            if step.abs().max() < 1e-9:
+            if step.norm() < 1e-9:
                 break
+            least = objective - _TOLERANCE * abs(objective)
+            objective, proba = at(value + step)
+            # Far from the optimum, a full step may overshoot.
+            while objective < least:
+                step = step / 2
+                objective, proba = at(value + step)
+            value = value + step
         self.weight = value
 
     def forward(self, column: Tensor) -> Tensor:
@@ -92,3 +103,8 @@ class Blend(torch.nn.Module):
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.weight.numel()})'
+
+
+def _log_softmax(score: Tensor, group: Tensor, num_groups: int) -> Tensor:
+    score = score - scatter(score, group, 0, num_groups, 'max')[group]
+    return score - scatter(score.exp(), group, 0, num_groups, 'sum').log()[group]

@@ -1,5 +1,6 @@
 """Boosted trees that learn which member of a group is its anchor."""
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _PARAMS = {
 }
 # Below this, the second derivative says that a tree may take steps of any size.
 _MIN_HESSIAN = 1e-3
+_CODE_BYTES = hashlib.sha256().digest_size
 
 
 class BoostingLearner(Learner):
@@ -41,10 +43,10 @@ class BoostingLearner(Learner):
         \mathcal{L} = - \sum_e w_e \sum_{v \in e} t_{v;e} \log p_{v;e}, \qquad p_{v;e} =
         \frac{\exp (s_{v;e})}{\sum_{u \in e} \exp (s_{u;e})},
 
-    for which a tree is fitted to the gradients :math:`w_e (p_{v;e} - t_{v;e})`. Unlike
-    the losses for rankings of LightGBM, it takes the shares :math:`t_{v;e}` of several
-    copies with different anchors. If there are too few rows for a tree, all scores are
-    equal.
+    for which a tree is fitted to the gradients :math:`w_e (p_{v;e} - t_{v;e})`
+    (:func:`group_gradient`). Unlike the losses for rankings of LightGBM, it takes the
+    shares :math:`t_{v;e}` of several copies with different anchors. If there are too
+    few rows for a tree, or no column tells them apart, all scores are equal.
 
     Args:
         seed (int, optional): The seed of the draws of rows and columns.
@@ -60,7 +62,7 @@ class BoostingLearner(Learner):
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         self.seed = seed
-        #: The trees, in the text format of LightGBM.
+        #: The SHA-256 code of the trees, and the trees in the text format of LightGBM.
         self.register_buffer('text', torch.empty(0, dtype=torch.uint8))
         self._trees: lgb.Booster | None = None
 
@@ -83,38 +85,42 @@ class BoostingLearner(Learner):
             return
         feature = rows.feature.cpu().numpy()
         group, target = rows.group.cpu().numpy(), rows.target.double().cpu().numpy()
-        weight = rows.weight.double().cpu().numpy()[group]
-        count = rows.weight.numel()
-        start = np.searchsorted(group, np.arange(count))
-
-        def gradient(score: Any, _: Any) -> tuple[Any, Any]:
-            top = np.maximum.reduceat(score, start)
-            proba = np.exp(score - top[group])
-            proba /= np.bincount(group, proba, count)[group]
-            hessian = np.maximum(proba * (1 - proba), _MIN_HESSIAN)
-            return weight * (proba - target), 2 * weight * hessian
-
+        weight = rows.weight.double().cpu().numpy()
         params = {
             **_PARAMS,
-            'objective': gradient,
             'seed': self.seed,
             'num_threads': torch.get_num_threads(),
         }
         # The loss is our own: LightGBM needs labels, and does not read them.
         table = lightgbm.Dataset(feature, np.zeros(group.size), params=params)
-        self._trees = lightgbm.train(params, table, _NUM_ROUNDS)
+        table.construct()
+        # LightGBM has no bins for columns that no tree can split.
+        if all(table.feature_num_bin(i) == 0 for i in range(feature.shape[1])):
+            return
+
+        def gradient(score: Any, _: Any) -> tuple[Any, Any]:
+            return group_gradient(score, group, target, weight)
+
+        self._trees = lightgbm.train(
+            {**params, 'objective': gradient}, table, _NUM_ROUNDS
+        )
         text = self._trees.model_to_string().encode()
-        self.text = torch.tensor(np.frombuffer(text, np.uint8).copy()).to(device)
+        content = bytearray(hashlib.sha256(text).digest() + text)
+        self.text = torch.frombuffer(content, dtype=torch.uint8).to(device)
 
     def trees(self) -> 'lgb.Booster | None':
-        r"""Returns the trees; :obj:`None` if there were too few rows for any."""
+        r"""Returns the trees; :obj:`None` if there are none."""
         if self._trees is None and self.text.numel() > 0:
-            text = self.text.cpu().numpy().tobytes().decode()
             lightgbm = import_lightgbm()
+            content = self.text.cpu().numpy().tobytes()
+            code, text = content[:_CODE_BYTES], content[_CODE_BYTES:]
+            # LightGBM ends the whole process on most damaged texts.
+            if hashlib.sha256(text).digest() != code:
+                raise ValueError("'text' must hold trees that 'fit' wrote")
             try:
-                self._trees = lightgbm.Booster(model_str=text)
+                self._trees = lightgbm.Booster(model_str=text.decode())
             except lightgbm.basic.LightGBMError:
-                raise ValueError("'text' must hold the trees of LightGBM") from None
+                raise ValueError("'text' must hold trees of LightGBM") from None
         return self._trees
 
     def forward(self, feature: Tensor) -> Tensor:
@@ -152,6 +158,30 @@ class BoostingLearner(Learner):
         trees = self.trees()
         count = 0 if trees is None else trees.num_trees()
         return f'{self.__class__.__name__}({count} trees)'
+
+
+def group_gradient(score: Any, group: Any, target: Any, weight: Any) -> tuple[Any, Any]:
+    r"""Computes the first and second derivatives of the cross-entropy within groups by
+    the score of each row. The second are doubled, as is usual for several classes,
+    since a tree changes all scores of a group at once.
+
+    Args:
+        score (numpy.ndarray): The scores.
+        group (numpy.ndarray): The sorted group of each row.
+        target (numpy.ndarray): The shares of the rows.
+        weight (numpy.ndarray): The weight of each group.
+
+    Shapes:
+        - **score, group, target:** :math:`(L)`
+        - **weight:** :math:`(G)`
+        - **output:** :math:`(L)` and :math:`(L)`
+    """
+    count = weight.size
+    top = np.maximum.reduceat(score, np.searchsorted(group, np.arange(count)))
+    proba = np.exp(score - top[group])
+    proba /= np.bincount(group, proba, count)[group]
+    hessian = np.maximum(proba * (1 - proba), _MIN_HESSIAN)
+    return weight[group] * (proba - target), 2 * weight[group] * hessian
 
 
 def import_lightgbm() -> Any:

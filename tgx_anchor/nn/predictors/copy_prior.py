@@ -16,11 +16,12 @@ def copy_prior(sets: NodeSets, known: KnownSets, belief: Tensor) -> float:
     a few candidates, the one with the highest likelihood
 
     .. math::
-        \sum_e \sum_{v \in e} a_{v;e} \log \frac{\kappa \, p_{v;e} + a_{v;e} - 1}{\kappa
-        + n_e - 1}
+        \sum_e \frac{1}{1 + 0.1 (n_e - 1)} \sum_{v \in e} a_{v;e} \log \frac{\kappa \,
+        p_{v;e} + a_{v;e} - 1}{\kappa + n_e - 1}
 
     over node sets with :math:`n_e \geq 2` known copies, of which :math:`v` anchors
-    :math:`a_{v;e}`; each copy is predicted from the others.
+    :math:`a_{v;e}`; each copy is predicted from the others. Several anchors of a copy
+    have equal shares in it.
 
     Args:
         sets (NodeSets): The node sets.
@@ -33,14 +34,15 @@ def copy_prior(sets: NodeSets, known: KnownSets, belief: Tensor) -> float:
     """
     number = sets.hyperedge_index[1]
     count = known.num_known[number]
-    anchored = known.share(sets) * count
-    row = (count > 1) & (anchored > 0)
+    row = (count > 1) & (known.anchored > 0)
     if not row.any():
         return _DEFAULT
-    anchored, count, belief = anchored[row], count[row], belief[row].double()
-    rest = (anchored - 1).clamp(min=0)
+    count, belief = count[row], belief[row].double().clamp(min=1e-9)
+    anchored, credit = known.anchored[row], known.credit[row]
+    # Without one of the copies that the member anchors.
+    rest = credit * (1 - 1 / anchored)
     # Copies of one set err together: a set counts no more than ten copies.
-    weight = anchored / (1 + 0.1 * (count - 1))
+    weight = credit / (1 + 0.1 * (count - 1))
     values = [
         float((weight * ((k * belief + rest) / (k + count - 1)).log()).sum())
         for k in _CANDIDATES

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
-from tgx_anchor.utils import NodeSets
+from tgx_anchor.nn.functional import anchor_target
+from tgx_anchor.utils import NodeSets, collapse_incidences
 
 
 class KnownSets(NamedTuple):
@@ -15,10 +16,13 @@ class KnownSets(NamedTuple):
     Shapes:
         - **num_known:** :math:`(S)`, the number of copies with known anchors
         - **anchored:** :math:`(R)`, the number of copies that each member anchors
+        - **credit:** :math:`(R)`, the same, where the anchors of a copy with several
+          have equal shares in it; sums to :obj:`num_known` in each set
     """
 
     num_known: Tensor
     anchored: Tensor
+    credit: Tensor
 
     def without(self, mask: Tensor, sets: NodeSets) -> 'KnownSets':
         r"""Returns the known anchors of the other sets.
@@ -31,8 +35,9 @@ class KnownSets(NamedTuple):
             - **mask:** :math:`(S)`
         """
         keep = (~mask).double()
+        rows = keep[sets.hyperedge_index[1]]
         return KnownSets(
-            self.num_known * keep, self.anchored * keep[sets.hyperedge_index[1]]
+            self.num_known * keep, self.anchored * rows, self.credit * rows
         )
 
     def share(self, sets: NodeSets) -> Tensor:
@@ -45,8 +50,8 @@ class KnownSets(NamedTuple):
         Shapes:
             - **output:** :math:`(R)`, sums to one in each known set
         """
-        total = sets.total(self.anchored)[sets.hyperedge_index[1]]
-        return torch.where(total > 0, self.anchored / total, 0.0)
+        count = self.num_known[sets.hyperedge_index[1]]
+        return torch.where(count > 0, self.credit / count, 0.0)
 
 
 def known_sets(
@@ -58,7 +63,8 @@ def known_sets(
         sets (NodeSets): The sets of the hypergraph.
         hyperedge_index (torch.Tensor): The incidences of its first hyperedges.
         y (torch.Tensor): Whether each of these incidences is that of an anchor.
-        mask (torch.Tensor): Those of these hyperedges whose anchors are known.
+        mask (torch.Tensor): Those of these hyperedges whose anchors are known, each
+            with an anchor.
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
@@ -67,6 +73,36 @@ def known_sets(
     """
     number = sets.number[: mask.numel()]
     count = scatter(mask.double(), number, 0, sets.num_sets, 'sum')
-    known = (y & mask[hyperedge_index[1]]).double()
     row = sets.row[: y.numel()]
-    return KnownSets(count, scatter(known, row, 0, sets.num_rows, 'sum'))
+    return KnownSets(
+        count, *anchored_rows(row, hyperedge_index[1], y, mask, sets.num_rows)
+    )
+
+
+def anchored_rows(
+    row: Tensor, hyperedge: Tensor, y: Tensor, mask: Tensor, num_rows: int
+) -> tuple[Tensor, Tensor]:
+    r"""Counts the known hyperedges that each row anchors, in full, and divided by the
+    number of anchors of the hyperedge.
+
+    Args:
+        row (torch.Tensor): The row that each incidence belongs to. A row that occurs
+            twice in a hyperedge counts once.
+        hyperedge (torch.Tensor): The hyperedge of each incidence.
+        y (torch.Tensor): Whether each incidence is that of an anchor.
+        mask (torch.Tensor): The hyperedges with known anchors.
+        num_rows (int): The number of rows.
+
+    Shapes:
+        - **row, hyperedge, y:** :math:`(P)`
+        - **mask:** :math:`(M)`
+        - **output:** :math:`(R)` and :math:`(R)`
+    """
+    index, place = collapse_incidences(torch.stack([row, hyperedge]), num_rows)
+    known = (y & mask[hyperedge]).double()
+    known = scatter(known, place, 0, index.size(1), 'max')
+    credit = anchor_target(known > 0, index[1], mask)
+    return (
+        scatter(known, index[0], 0, num_rows, 'sum'),
+        scatter(credit, index[0], 0, num_rows, 'sum'),
+    )

@@ -191,13 +191,14 @@ class KnownViews:
         return torch.from_numpy(table).to(device)
 
     def _blocks(self, theirs: csr_array) -> list[tuple[int, int]]:
-        # Ranges of sets with a bounded number of overlaps.
+        # Ranges of sets with a bounded number of overlaps, each of which begins with a
+        # set that has some.
         frequency = np.diff(theirs.indptr)
         cost = (self._set_pairs @ frequency).cumsum()
         bounds = np.searchsorted(
             cost, np.arange(0, cost[-1] + _BLOCK_OVERLAPS, _BLOCK_OVERLAPS), 'right'
         )
-        bounds = np.unique(np.concatenate([[0], bounds, [cost.size]]))
+        bounds = np.unique(bounds)
         return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 

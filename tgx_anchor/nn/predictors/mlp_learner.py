@@ -77,7 +77,9 @@ class MLPLearner(Learner):
         self.to(device)
         self.mean = feature.mean(dim=0)
         std = feature.std(dim=0, correction=0)
-        self.std = torch.where(std > 1e-6, std, 1.0)
+        # The mean of equal values may differ from them in the last digit.
+        least = 1e-6 * self.mean.abs().clamp(min=1)
+        self.std = torch.where(std > least, std, 1.0)
         x = self._standardised(feature)
         count, num_groups = self.num_networks, rows.weight.numel()
         group = rows.group.expand(count, -1)
@@ -131,14 +133,8 @@ class MLPLearner(Learner):
         if isinstance(weight, Tensor) and weight.dim() == 3:
             device = self.mean.device
             self.num_networks = weight.size(0)
-            for name in ('weight', 'bias', 'out', 'mean', 'std'):
-                value = state_dict.get(prefix + name)
-                if isinstance(value, Tensor):
-                    empty: Tensor = torch.empty_like(value, device=device)
-                    is_buffer = name in self._buffers
-                    setattr(
-                        self, name, empty if is_buffer else torch.nn.Parameter(empty)
-                    )
+            self._make(weight.size(1))
+            self.to(device, weight.dtype)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def __repr__(self) -> str:

@@ -52,7 +52,6 @@ def set_strengths(
     Ht = incidence_matrix(
         sets.hyperedge_index, num_nodes, sets.num_sets, transpose=True
     )
-    anchored = [by_node(k.share(sets) * k.num_known[number]) for k in knowns]
     problem = StrengthProblem(
         H=H,
         Ht=Ht,
@@ -60,7 +59,7 @@ def set_strengths(
         Q=H,
         Qt=Ht,
         known=column([k.num_known for k in knowns]),
-        anchored=column(anchored),
+        anchored=column([by_node(k.credit) for k in knowns]),
         aligned=aligned.unsqueeze(1),
         reference=column([by_node(q.double() * weight) for q in beliefs]),
         alignment='cross_entropy',

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.predictors.copy_weight import copy_weight
-from tgx_anchor.nn.predictors.known_sets import KnownSets
+from tgx_anchor.nn.predictors.known_sets import KnownSets, anchored_rows
 from tgx_anchor.nn.predictors.known_views import KnownViews
 from tgx_anchor.nn.predictors.learning_rows import LearningRows
 from tgx_anchor.nn.predictors.units import make_units
@@ -67,15 +67,15 @@ class Stack:
             - **mask:** :math:`(M)`
             - **output:** :math:`(L)` and :math:`(U)`, zero where nothing is known
         """
-        units = self.units
-        known = (y & mask[self.hyperedge_index[1]]).double()
-        anchored = scatter(known, units.place, 0, units.unit.numel(), 'sum')
-        total = scatter(anchored, units.unit, 0, units.num_units, 'sum')[units.unit]
-        number = units.set_number[units.number[mask]]
+        units, num_units = self.units, self.units.num_units
+        hyperedge, num_rows = self.hyperedge_index[1], units.unit.numel()
+        _, credit = anchored_rows(units.place, hyperedge, y, mask, num_rows)
+        known = units.number[mask]
+        count = torch.bincount(known, minlength=num_units)[units.unit]
         weight = scatter(
-            copy_weight(number), units.number[mask], 0, units.num_units, 'sum'
+            copy_weight(units.set_number[known]), known, 0, num_units, 'sum'
         )
-        return torch.where(total > 0, anchored / total, 0.0), weight
+        return torch.where(count > 0, credit / count, 0.0), weight
 
     def table(self, views: Sequence[Tensor], rows: Tensor) -> Tensor:
         r"""Returns the features of some rows, followed by their columns of the views.
