@@ -40,11 +40,11 @@ _WEIGHTS: dict[str, tuple[float, float, float]] = {
 }
 # With fewer known node sets, there is no second pass.
 _MIN_KNOWN_SETS = 10
-# So many rows to learn from are worth the time of one more network.
-_ROWS_PER_NETWORK = 12_000
+# The more rows there are to learn from, the fewer networks are trained: so many rows in
+# all for the models of folds, and for those that predict.
+_FOLD_ROWS = 12_000
+_LAST_ROWS = 72_000
 _MAX_NETWORKS = 5
-# The least number of networks of the models that predict.
-_MIN_NETWORKS = 3
 
 
 class PassResult(NamedTuple):
@@ -83,7 +83,7 @@ class StackedPasses(torch.nn.Module):
         self.views = views
         self.num_folds = num_folds
         self.seed = seed
-        self.first = self._new_learners(_MIN_NETWORKS)
+        self.first = self._new_learners(1)
         self.second = torch.nn.ModuleList()
 
     @property
@@ -162,7 +162,7 @@ class StackedPasses(torch.nn.Module):
         num_steps, start = self.num_steps(known), time.perf_counter()
         sets, num_nodes = stack.sets, stack.num_nodes
         num_rows = int((weight > 0)[stack.units.unit].sum())
-        networks = min(_MAX_NETWORKS, max(1, _ROWS_PER_NETWORK // max(num_rows, 1)))
+        few, many = (_num_networks(num_rows, r) for r in (_FOLD_ROWS, _LAST_ROWS))
 
         def record(stage: int, step: int) -> Record:
             nonlocal start
@@ -176,7 +176,7 @@ class StackedPasses(torch.nn.Module):
             }
 
         view = stack.views(known)
-        self.first = self._new_learners(max(networks, _MIN_NETWORKS))
+        self.first = self._new_learners(many)
         rows = stack.learning_rows([view], target, weight)
         _fit_all(self.first, rows)
         logs = stack.log_beliefs(self.first, [view])
@@ -193,7 +193,7 @@ class StackedPasses(torch.nn.Module):
                 part = known.without(without, sets)
                 part_view = stack.views(part)
                 rows = stack.learning_rows([part_view], target, weight, without)
-                learners = self._new_learners(networks, j + 1)
+                learners = self._new_learners(few, j + 1)
                 _fit_all(learners, rows)
                 found = stack.log_beliefs(learners, [part_view])
                 heres.append(stack.by_set(torch.stack(found).mean(dim=0)))
@@ -214,7 +214,7 @@ class StackedPasses(torch.nn.Module):
                 unseen[chosen] = heres[j + 1][chosen]
             views.append(table)
             kappa = copy_prior(sets, known, unseen)
-            self.second = self._new_learners(max(networks, _MIN_NETWORKS))
+            self.second = self._new_learners(many)
             rows = stack.learning_rows(views, target, weight)
             _fit_all(self.second, rows)
             yield record(2, num_steps)
@@ -302,8 +302,7 @@ class StackedPasses(torch.nn.Module):
     ) -> None:
         # There may be no second pass.
         has_second = any(key.startswith(f'{prefix}second.') for key in state_dict)
-        count = _MIN_NETWORKS if has_second else 0
-        self.second = self._new_learners(count) if has_second else torch.nn.ModuleList()
+        self.second = self._new_learners(1) if has_second else torch.nn.ModuleList()
         self.second.to(next(self.first.buffers()).device)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
@@ -315,3 +314,7 @@ def _learners(modules: torch.nn.ModuleList) -> Iterator[Learner]:
 def _fit_all(modules: torch.nn.ModuleList, rows: LearningRows) -> None:
     for learner in _learners(modules):
         learner.fit(rows)
+
+
+def _num_networks(num_rows: int, total: int) -> int:
+    return min(_MAX_NETWORKS, max(1, total // max(num_rows, 1)))
