@@ -5,7 +5,7 @@ import pytest
 from tests.cli.command import run
 from tests.cli.examples import write_mails
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn import AnchorRadar
+from tgx_anchor.nn import AnchorModel, AnchorRadar, StackedAnchorRadar
 
 __all__ = ['run']
 
@@ -17,11 +17,17 @@ def mails(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope='session')
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope='session', params=['anchor-radar', 'stacked'])
+def model(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The file of a model, named as on the command line."""
     folder = tmp_path_factory.mktemp('model')
     write_mails(folder / 'mails.csv')
     data = AnchorData.from_incidence(folder / 'mails.csv')
-    radar = AnchorRadar()
-    radar.fit(radar.required_transform()(data)).save(folder / 'model.tgx')
-    return folder / 'model.tgx'
+    path: Path = folder / f'{request.param}.tgx'
+    fitted: AnchorModel = AnchorRadar()
+    if request.param == 'stacked':
+        fitted = StackedAnchorRadar(learner='both')
+    fitted.fit(fitted.required_transform()(data)).save(path)
+    return path

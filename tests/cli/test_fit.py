@@ -7,21 +7,22 @@ import torch
 
 from tests.cli.command import Run
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn import AnchorModel, AnchorRadar
+from tgx_anchor.nn import AnchorModel, AnchorRadar, StackedAnchorRadar
 
 
 def test_saves_the_model_that_python_fits(
     run: Run, mails: Path, model: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / 'own.tgx'
-    code, shown, _ = run('fit', str(mails), '--out', str(out))
+    words = ('fit', str(mails), '--out', str(out), '--model', model.stem)
+    code, shown, _ = run(*words)
     assert code == 0
     assert shown.startswith('learnt from 30 known anchors of 90 groups of 30 people\n')
     assert shown.endswith(f'written to {out}\n')
     loaded, expected = AnchorModel.load(out), AnchorModel.load(model)
-    assert isinstance(loaded, AnchorRadar)
-    assert isinstance(expected, AnchorRadar)
-    assert torch.equal(loaded.strength, expected.strength)
+    assert type(loaded) is type(expected)
+    data = loaded.required_transform()(AnchorData.from_incidence(mails))
+    assert torch.equal(loaded.predict_proba(data), expected.predict_proba(data))
 
 
 def test_seed_and_json(run: Run, mails: Path, tmp_path: Path) -> None:
@@ -31,7 +32,11 @@ def test_seed_and_json(run: Run, mails: Path, tmp_path: Path) -> None:
     assert code == 0
     summary = json.loads(shown)
     assert (summary['num_groups'], summary['num_known']) == (90, 30)
-    assert AnchorModel.load(out).seed == 3
+    assert summary['model'] == 'stacked'
+    assert summary['model_reason'].startswith('30 different groups of two or more')
+    loaded = AnchorModel.load(out)
+    assert isinstance(loaded, StackedAnchorRadar)
+    assert (loaded.learner, loaded.seed) == ('both', 3)
 
 
 def test_wide_table_gives_the_same_model(run: Run, mails: Path, tmp_path: Path) -> None:
@@ -49,7 +54,8 @@ def test_wide_table_gives_the_same_model(run: Run, mails: Path, tmp_path: Path) 
     wide = tmp_path / 'wide.csv'
     wide.write_text('\n'.join(lines), encoding='utf-8')
     for source in (mails, wide):
-        assert run('fit', str(source), '-o', f'{source}.tgx', '-q')[:2] == (0, '')
+        words = ('fit', str(source), '-o', f'{source}.tgx', '-q')
+        assert run(*words, '--model', 'anchor-radar')[:2] == (0, '')
     first, second = (AnchorModel.load(f'{source}.tgx') for source in (mails, wide))
     assert isinstance(first, AnchorRadar)
     assert isinstance(second, AnchorRadar)

@@ -34,6 +34,9 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
             'text with commas in UTF-8',
             "group = 'Message-ID', members = 'Participants, Cc', anchor = 'Sender'",
             'rows that list a member of their group again, who counts once: 20',
+            'model: stacked (53 different groups of two or more with a known anchor, '
+            'at least 20; 365 rows of one member each, at most 2,000,000; times are '
+            'used)\n',
         ],
     ),
     'threads': (
@@ -265,6 +268,8 @@ def test_summary_as_json(run: Run, mails: Path, tmp_path: Path) -> None:
     assert summary['num_people'] == 30
     assert summary['num_bad_rows'] == 0
     assert summary['out'] == str(out)
+    assert summary['model'] == 'stacked'
+    assert '; 269 rows of one member each' in summary['model_reason']
     assert set(summary['seconds']) >= {'reading', 'features', 'fitting', 'writing'}
     records = [json.loads(line) for line in out.read_text().splitlines()]
     assert [record['group'] for record in records] == [f'm{i}' for i in range(90)]
@@ -284,6 +289,27 @@ def test_streams(
     assert shown == out.read_text(encoding='utf-8')
     assert 'standard input: text with commas' in said
     assert '60 predicted' in said
+
+
+def test_model_by_name(run: Run, mails: Path, tmp_path: Path) -> None:
+    shown = {}
+    for name in ('auto', 'stacked', 'anchor-radar'):
+        code, shown[name], said = run('identify', str(mails), '--model', name)
+        assert code == 0
+        assert ("(chosen by '--model')" in said) == (name != 'auto')
+    assert shown['auto'] == shown['stacked'] != shown['anchor-radar']
+    code, _, err = run('identify', str(mails), '--model', 'bogus')
+    assert code == 2
+    assert err.startswith("tgx-anchor: Invalid value for '--model'")
+    assert err.count('\n') == 1
+    few = tmp_path / 'few.csv'
+    few.write_text('group,member,is_anchor\na,x,1\na,y,0\nb,x,\nb,y,\n')
+    code, shown['few'], said = run('identify', str(few))
+    assert code == 0
+    assert (
+        'model: anchor-radar (1 different groups of two or more with a known anchor, '
+        'fewer than 20)\n'
+    ) in said
 
 
 def test_errors_name_the_standard_input(

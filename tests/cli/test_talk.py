@@ -66,7 +66,7 @@ def test_forced_colours_are_no_terminal(
 
 
 def test_progress_on_a_terminal_only(capsys: Capture) -> None:
-    record = {'epoch': 40, 'num_epochs': 100}
+    record = {'stage': 1.0, 'epoch': 40.0, 'num_epochs': 100.0}
     for terminal, quiet, shown in (
         (False, False, False),
         (True, True, False),
@@ -80,6 +80,25 @@ def test_progress_on_a_terminal_only(capsys: Capture) -> None:
         out, err = capsys.readouterr()
         assert out == ''
         assert ('fitting' in err) == shown
+        assert ('fitting, stage 1: 40 of 100 done' in err) == shown
+
+
+def test_progress_says_what_is_under_way(capsys: Capture) -> None:
+    talk = Talk(TableOptions())
+    talk.is_terminal = True
+    talk.console = Console(stderr=True, force_terminal=True, width=200)
+    measuring = 'fitting, measuring the accuracy with up to five further models'
+    for stage, epoch, shown in (
+        # The last epoch of stage 1 of AnchorRadar is not the last one of all.
+        (1.0, 7.0, 'fitting, stage 1: 7 of 7 done'),
+        (2.0, 6.0, 'fitting, stage 2: 6 of 7 done'),
+        (2.0, 7.0, measuring),
+    ):
+        with talk.step('fitting'):
+            talk.show_epoch({'stage': stage, 'epoch': epoch, 'num_epochs': 7.0})
+        err = capsys.readouterr().err
+        assert shown in err
+        assert (measuring in err) == (shown == measuring)
 
 
 def test_describes_a_table() -> None:

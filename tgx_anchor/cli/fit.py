@@ -7,6 +7,7 @@ import typer
 
 from tgx_anchor.cli.anchor_table import check_folder
 from tgx_anchor.cli.learning import assess, describe, fit_model
+from tgx_anchor.cli.model_choice import ModelName, ModelOption
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -18,6 +19,7 @@ def fit(
     out: Annotated[
         str, typer.Option('--out', '-o', help='The file of the model.')
     ] = 'model.tgx',
+    kind: ModelOption = ModelName.AUTO,
 ) -> None:
     """Learn from the known anchors of a table, and save the model.
 
@@ -28,10 +30,10 @@ def fit(
 
     check_folder(Path(out))
     groups = talk.read(files)
-    model, data = fit_model(talk, groups.data)
-    figures, lines = describe(assess(talk, model, data))
+    choice, data = fit_model(talk, groups.data, kind)
+    figures, lines = describe(assess(talk, choice.model, data))
     with talk.step('writing'):
-        model.save(out)
+        choice.model.save(out)
     known = int(data.known_mask.sum())
     people = int(data.num_nodes or 0)
     talk.finish(
@@ -40,6 +42,7 @@ def fit(
             'num_groups': data.num_hyperedges,
             'num_people': people,
             'num_known': known,
+            **choice.summary,
             **figures,
             'num_rows': groups.num_rows,
             'num_bad_rows': len(groups.bad_rows),

@@ -11,6 +11,7 @@ from tgx_anchor.cli.learning import (
     describe,
     fit_model,
 )
+from tgx_anchor.cli.model_choice import ModelName, ModelOption
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -26,7 +27,12 @@ Out = Annotated[
 
 
 @takes_table
-def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
+def identify(
+    files: Files,
+    table: TableOptions,
+    out: Out = '-',
+    kind: ModelOption = ModelName.AUTO,
+) -> None:
     """Find the anchor of every group of a table, from the anchors that are known.
 
     Example: tgx-anchor identify mails.csv --out anchors.csv
@@ -42,10 +48,10 @@ def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
 
     check_output(out)
     groups = talk.read(files)
-    model, data = fit_model(talk, groups.data)
-    figures, lines = describe(assess(talk, model, data))
+    choice, data = fit_model(talk, groups.data, kind)
+    figures, lines = describe(assess(talk, choice.model, data))
     with talk.step('predicting'):
-        anchors = model.predictions(data)
+        anchors = choice.model.predictions(data)
     with talk.step('writing'):
         write_output(anchors, out)
     counts, line = count_anchors(data, anchors)
@@ -53,6 +59,7 @@ def identify(files: Files, table: TableOptions, out: Out = '-') -> None:
         {
             'command': 'identify',
             **counts,
+            **choice.summary,
             **figures,
             'num_rows': groups.num_rows,
             'num_bad_rows': len(groups.bad_rows),

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from tgx_anchor.cli.model_choice import ModelChoice, ModelName, choose_model
 from tgx_anchor.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -13,15 +14,16 @@ if TYPE_CHECKING:
     from tgx_anchor.nn.predictors.assessment import Assessment
 
 
-def fit_model(talk: Talk, data: 'AnchorData') -> 'tuple[AnchorModel, AnchorData]':
-    r"""Fits AnchorRadar, and returns it with the data and its features.
+def fit_model(
+    talk: Talk, data: 'AnchorData', name: ModelName = ModelName.AUTO
+) -> 'tuple[ModelChoice, AnchorData]':
+    r"""Chooses a model and fits it, and returns it with the data and its features.
 
     Args:
-        talk (Talk): Shows progress.
+        talk (Talk): Prints the choice and shows progress.
         data (AnchorData): The hypergraph.
+        name (ModelName, optional): The model. (default: :obj:`ModelName.AUTO`)
     """
-    from tgx_anchor.nn import AnchorRadar
-
     if not bool(data.known_mask.any()):
         raise ValueError(
             'no anchor is known, and there is nothing to learn from: name the column '
@@ -32,12 +34,14 @@ def fit_model(talk: Talk, data: 'AnchorData') -> 'tuple[AnchorModel, AnchorData]
             'no group with a known anchor has another member, and there is nothing to '
             'learn from: more known anchors are needed'
         )
-    model = AnchorRadar(seed=talk.options.seed)
+    choice = choose_model(name, data, talk.options.seed)
+    model = choice.model
+    talk.note(f'model: {choice.name} ({choice.reason})')
     with talk.step('features'):
         data = model.required_transform()(data)
     with talk.step('fitting'):
         model.fit(data, callback=talk.show_epoch, on_interrupt='raise')
-    return model, data
+    return choice, data
 
 
 def load_model(

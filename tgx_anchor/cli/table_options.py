@@ -89,7 +89,8 @@ class TableOptions:
     time: Annotated[
         str | None,
         typer.Option(
-            help='The column of times: numbers, ISO 8601 or as in e-mails.',
+            help='The column of times: numbers, ISO 8601 or as in e-mails. Only the '
+            'stacked model uses them.',
             rich_help_panel=_TABLE,
         ),
     ] = None

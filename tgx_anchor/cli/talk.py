@@ -4,7 +4,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ class Talk:
         self.console = Console(stderr=True, highlight=False)
         self.seconds: dict[str, float] = {}
         self.warnings: list[str] = []
-        self._update: Any = None
+        self._show: Callable[..., None] | None = None
 
     def note(self, text: str) -> None:
         r"""Prints a note, unless the command is quiet."""
@@ -80,9 +80,16 @@ class Talk:
             warnings.catch_warnings(),
         ):
             task = progress.add_task(name, total=None)
-            self._update = lambda done, total: progress.update(
-                task, completed=done, total=total
-            )
+
+            def show(text: str, **fields: Any) -> None:
+                # Rich cannot take back a total: another bar shows a part without one.
+                nonlocal task
+                if not fields:
+                    progress.update(task, visible=False)
+                    task = progress.add_task('', total=None)
+                progress.update(task, description=f'{name}, {text}', **fields)
+
+            self._show = show
             warnings.simplefilter('always', UserWarning)
             warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
             yield
@@ -98,9 +105,19 @@ class Talk:
             set_threads(self.options.threads)
 
     def show_epoch(self, record: Mapping[str, float]) -> None:
-        r"""Shows how many epochs of a training are done."""
-        if self._update is not None:
-            self._update(record['epoch'], record['num_epochs'])
+        r"""Shows how many epochs of a stage are done, and after the last one of stage
+        2 that the accuracy is measured, by models that are not shown some anchors.
+
+        Args:
+            record (dict): The record of an epoch of :meth:`AnchorModel.fit`.
+        """
+        if self._show is None:
+            return
+        stage, done, total = (record[k] for k in ('stage', 'epoch', 'num_epochs'))
+        text = f'stage {stage:.0f}: {done:.0f} of {total:.0f} done'
+        self._show(text, completed=done, total=total)
+        if stage == 2 and done == total:
+            self._show('measuring the accuracy with up to five further models')
 
     def read(self, files: list[str]) -> 'IncidenceReading':
         r"""Reads tables, prints what was found out about them, and writes their bad
