@@ -13,6 +13,7 @@ from torch_geometric.utils import scatter, softmax
 from typing_extensions import Self
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.nn.functional import anchor_target
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.belief_view import belief_names
@@ -58,7 +59,12 @@ from tgx_anchor.transforms import (
     AddTemporalFeatures,
     AddTopologicalFeatures,
 )
-from tgx_anchor.utils import NodeSets, collapse_incidences, node_sets
+from tgx_anchor.utils import (
+    NodeSets,
+    collapse_incidences,
+    distinct_hyperedges,
+    node_sets,
+)
 
 #: The arguments that :meth:`StackedAnchorRadar.tune` tries.
 TUNE_GRID: dict[str, tuple[Any, ...]] = {'learner': get_args(LearnerName)}
@@ -204,6 +210,7 @@ class StackedAnchorRadar(AnchorModel):
 
     def reset_parameters(self) -> None:
         r"""Forgets all that was learnt. The model must then be fitted again."""
+        device = self.fitted_on.device if 'fitted_on' in self._buffers else None
         self.passes = self._new_passes()
         self.blend = Blend(self.passes.weights(self.last_step))
         self.memory = Memory()
@@ -220,6 +227,8 @@ class StackedAnchorRadar(AnchorModel):
             self.register_buffer(name, value)
         self.calibrator, self.held_out = Calibrator(), HeldOut()
         self.history, self.interrupted = [], False
+        if device is not None:
+            self.to(device)
 
     def _new_passes(self) -> StackedPasses:
         return StackedPasses(self.learner, self.views, self.num_folds, self.seed)
@@ -284,15 +293,17 @@ class StackedAnchorRadar(AnchorModel):
             for name in full.names(key)
         ]
         feature = incidence_features(full, scale)
-        # The data may have more, for other models.
-        drop: set[str] = set()
-        if not has_time:
-            drop.update(AddTemporalFeatures().feature_names)
-        if 'A' not in self.views:
-            drop.update(AddPairFeatures().feature_names)
+        # The data may have more, for other models, and in another order.
+        used = AddTopologicalFeatures().feature_names
+        drop: list[str] = []
+        (used if 'A' in self.views else drop).extend(AddPairFeatures().feature_names)
+        (used if has_time else drop).extend(AddTemporalFeatures().feature_names)
+        place = {name: i for i, name in enumerate(used)}
         keep = [i for i, name in enumerate(names) if name not in drop]
-        if len(keep) < len(names):
-            feature, names = feature[:, keep], [names[i] for i in keep]
+        keep.sort(key=lambda i: place.get(names[i], len(place)))
+        if keep != list(range(len(names))):
+            index = torch.tensor(keep, device=feature.device)
+            feature, names = feature.index_select(1, index), [names[i] for i in keep]
         return feature, names
 
     def _uses_time(self, data: AnchorData) -> bool:
@@ -313,6 +324,7 @@ class StackedAnchorRadar(AnchorModel):
 
     def _fit(self, data: AnchorData, run: FitRun) -> None:
         mask = training_mask(data, run.use_val)
+        val_mask = self._validation_mask(data, mask, run)
         if self.learner != 'mlp':
             import_lightgbm()
         y, index, num_nodes = data['y'], data.hyperedge_index, int(data.num_nodes or 0)
@@ -330,17 +342,11 @@ class StackedAnchorRadar(AnchorModel):
         del passes.result
 
         blend = Blend(passes.weights(self.last_step)).to(index.device)
-        val_mask = None if run.use_val else data.get('val_mask')
-        is_fixed = self.last_step != 'blend'
-        if not is_fixed and val_mask is not None and data.get('train_mask') is not None:
-            chosen = labelled_mask(data, 'val_mask') & ~mask & data.choice_mask
-            share, weight = stack.labels(y, chosen)
+        if self.last_step == 'blend' and val_mask.any():
+            share, weight = stack.labels(y, val_mask)
             row = (weight > 0)[stack.units.unit]
-            if row.any():
-                group = torch.unique(stack.units.unit[row], return_inverse=True)[1]
-                blend.fit(
-                    LearningRows(column[row], group, share[row], weight[weight > 0])
-                )
+            group = torch.unique(stack.units.unit[row], return_inverse=True)[1]
+            blend.fit(LearningRows(column[row], group, share[row], weight[weight > 0]))
         reference = belief[sets.row].to(torch.get_default_dtype())
         memory, _ = Memory().to(index.device).extended(data, mask, reference)
         self.passes, self.blend, self.memory = passes, blend, memory
@@ -354,6 +360,14 @@ class StackedAnchorRadar(AnchorModel):
         self._scored = _Scored(stack, known, y, mask, column)
         self._keep_proba(self._scored)
 
+    @staticmethod
+    def _validation_mask(data: AnchorData, mask: Tensor, run: FitRun) -> Tensor:
+        # The groups that the last step is fitted to.
+        is_given = data.get('train_mask') is not None and not run.use_val
+        if not is_given or data.get('val_mask') is None:
+            return torch.zeros_like(mask)
+        return labelled_mask(data, 'val_mask') & ~mask & data.choice_mask
+
     def _keep_proba(self, scored: _Scored) -> None:
         # Keeps the probabilities of the fitted hypergraph, sorted by node in each
         # hyperedge, since the incidences of the same hypergraph may come in any order.
@@ -365,20 +379,15 @@ class StackedAnchorRadar(AnchorModel):
     def _to_proba(self, scored: _Scored) -> Tensor:
         # The probabilities of all incidences, in which other known copies count.
         stack, known, y, mask, column = scored
-        units, number = stack.units, stack.sets.hyperedge_index[1]
-        hyperedge, size = stack.hyperedge_index[1], mask.numel()
+        units, hyperedge = stack.units, stack.hyperedge_index[1]
         proba = softmax(self.blend(column), units.unit, num_nodes=units.num_units)
-        anchored = known.share(stack.sets) * known.num_known[number]
-        anchored = anchored[units.row][units.place]
-        own = (y & mask[hyperedge]).double()
-        total = scatter(own, hyperedge, 0, size, 'sum')[hyperedge]
         # A group is no evidence of itself.
-        anchored = (anchored - torch.where(total > 0, own / total, 0.0)).clamp(min=0)
+        own = _targets(stack.hyperedge_index, stack.num_nodes, y, mask)
+        anchored = (known.credit[units.row][units.place] - own).clamp(min=0)
         count = known.num_known[units.set_number[units.number]] - mask.double()
         count = count.clamp(min=0)[hyperedge]
         proba = (self.kappa * proba[units.place] + anchored) / (self.kappa + count)
-        # Members that are listed twice share their probability.
-        return proba / scatter(proba, hyperedge, 0, size, 'sum')[hyperedge]
+        return _normalised(proba, hyperedge, mask.numel())
 
     def _hold_out(self, data: AnchorData, run: FitRun) -> None:
         try:
@@ -396,23 +405,24 @@ class StackedAnchorRadar(AnchorModel):
     def _from_held_out(self, scores: HeldOutScores, data: AnchorData) -> HeldOutScores:
         # Fits the last step to groups that other models have not learnt from.
         mask, hyperedge = scores.mask, data.hyperedge_index[1]
-        row = mask[hyperedge]
-        group = (mask.long().cumsum(0) - 1)[hyperedge[row]]
-        target = data['y'][row].double()
-        count = int(mask.sum())
-        target = target / scatter(target, group, 0, count, 'sum')[group]
-        number = node_sets(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-        ).number[mask]
+        num_nodes, size = int(data.num_nodes or 0), data.num_hyperedges
+        # Members that are listed twice count once.
+        index, place = collapse_incidences(data.hyperedge_index, num_nodes)
+        first = torch.empty_like(index[0])
+        first[place] = torch.arange(place.numel(), device=place.device)
+        column, row = scores.proba[first], mask[index[1]]
         blend = Blend(self.passes.weights(self.last_step)).to(row.device)
         if self.last_step == 'blend':
+            group = (mask.long().cumsum(0) - 1)[index[1, row]]
+            target = _targets(data.hyperedge_index, num_nodes, data['y'], mask)
+            number = distinct_hyperedges(index, num_nodes, size)[mask]
             weight = copy_weight(number)
-            blend.fit(LearningRows(scores.proba[row], group, target, weight))
+            blend.fit(LearningRows(column[row], group, target[first[row]], weight))
         self.blend = blend
         if self._scored is not None:
             self._keep_proba(self._scored)
-        proba = softmax(blend(scores.proba), hyperedge, num_nodes=mask.numel())
-        return scores._replace(proba=proba)
+        proba = softmax(blend(column), index[1], num_nodes=size)[place]
+        return scores._replace(proba=_normalised(proba, hyperedge, size))
 
     # Predicting ##############################################################
 
@@ -455,8 +465,7 @@ class StackedAnchorRadar(AnchorModel):
             hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
             num_nodes = int(data.num_nodes or 0)
             _, place = collapse_incidences(data.hyperedge_index, num_nodes)
-            proba = self.proba[place]
-            return proba / scatter(proba, hyperedge, 0, size, 'sum')[hyperedge]
+            return _normalised(self.proba[place], hyperedge, size)
         return self._to_proba(self._score_other(data, same_people))
 
     def _score_other(self, data: AnchorData, same_people: bool | None) -> _Scored:
@@ -593,3 +602,18 @@ class StackedAnchorRadar(AnchorModel):
     def __repr__(self) -> str:
         params = ', '.join(f'{k}={v!r}' for k, v in self.get_params().items())
         return f'{self.__class__.__name__}({params})'
+
+
+def _targets(
+    hyperedge_index: Tensor, num_nodes: int, y: Tensor, mask: Tensor
+) -> Tensor:
+    # The share of each member in the anchors of a known hyperedge, on each line of
+    # members that are listed twice.
+    index, place = collapse_incidences(hyperedge_index, num_nodes)
+    is_anchor = scatter(y.long(), place, 0, index.size(1), 'max') > 0
+    return anchor_target(is_anchor, index[1], mask)[place]
+
+
+def _normalised(proba: Tensor, hyperedge: Tensor, num_hyperedges: int) -> Tensor:
+    # Members that are listed twice are as likely on each line.
+    return proba / scatter(proba, hyperedge, 0, num_hyperedges, 'sum')[hyperedge]
