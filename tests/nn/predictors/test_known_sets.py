@@ -126,7 +126,7 @@ def test_member_that_is_listed_twice_counts_once() -> None:
 
 def test_anchors_of_the_first_hyperedges() -> None:
     # The last two hyperedges have no labels, but one is a copy of the first.
-    index = to_index([[0, 1], [2], [1, 0], [1, 2]])
+    index = to_index([[0, 1], [2], [1, 2], [1, 0]])
     sets = node_sets(index, 3, 4)
     known = known_sets(
         sets,
