@@ -1,5 +1,7 @@
 import builtins
 import copy
+import pickle
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,14 @@ from tests.nn.predictors.stacked import (
     quick,
     same_state,
 )
-from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data
+from tests.nn.predictors.test_model_file import forge, refusal, set_entry, set_param
+from tests.strategies import SETTINGS, Renaming, hypergraphs, one_line_error, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import (
+    AnchorModel,
+    AnchorRadar,
     DegreeHeuristic,
     RandomHeuristic,
     StackedAnchorRadar,
@@ -33,7 +38,9 @@ from tgx_anchor.transforms import (
     AddTopologicalFeatures,
     RandomHyperedgeSplit,
 )
+from tgx_anchor.utils import distinct_hyperedges, node_sets
 
+POSITION = 'time_position'
 LEARNERS = ['mlp', 'boosting', 'both']
 VARIANTS: dict[str, dict[str, Any]] = {
     'all': {},
@@ -923,3 +930,665 @@ def test_other_number_of_features(fitted: StackedAnchorRadar) -> None:
 def test_no_hypergraph(fitted: StackedAnchorRadar, kind: type) -> None:
     with one_line_error("'data'", kind.__name__):
         fitted.predict(kind())
+
+
+# On other hypergraphs ############################################################
+
+
+def halves(num_groups: int = 250) -> tuple[AnchorData, AnchorData]:
+    """Two tables of groups among the same people, which know nothing of each other."""
+    # The topology tells little, people tell more.
+    data: Any = PlantedAnchorDataset(80, 2 * num_groups, correlation=0.1)[0]
+    is_old = torch.arange(2 * num_groups) < num_groups
+    transform = StackedAnchorRadar().required_transform()
+    old, new = (
+        transform(data.hyperedge_subgraph(mask, relabel_nodes=True))
+        for mask in (is_old, ~is_old)
+    )
+    return old, new
+
+
+@pytest.fixture(scope='module')
+def old_model() -> StackedAnchorRadar:
+    """Fitted on the first half, not to be changed."""
+    return quick(calibration=None).fit(halves()[0])
+
+
+@pytest.mark.parametrize('name', VARIANTS)
+def test_inductive(name: str) -> None:
+    data, other = planted(), planted(1)
+    model = quick(**VARIANTS[name]).fit(data)
+    before = state_of(model)
+    blind = without_labels(other)
+    proba = model.predict_proba(blind)
+    assert proba.size() == (other.num_incidences,)
+    torch.testing.assert_close(
+        group_sums(other, proba), torch.ones_like(group_sums(other, proba))
+    )
+    assert torch.equal(proba, model.predict_proba(blind))
+    assert model.score(other) > RandomHeuristic().score(other) + 0.08
+    assert is_state(model, before)
+
+
+def test_known_people_are_known_again(old_model: StackedAnchorRadar) -> None:
+    new = halves()[1]
+    before = state_of(old_model)
+    blind = without_labels(new)
+    inductive = old_model.predict_proba(blind, same_people=False)
+    carried = old_model.predict_proba(blind)
+    evaluator = AnchorEvaluator()
+    found = [evaluator.eval(proba, new)['accuracy'] for proba in (inductive, carried)]
+    assert found[1] > found[0] + 0.05
+    # 'score' shows no answers.
+    assert old_model.score(new) == found[1]
+    assert is_state(old_model, before)
+
+
+def test_who_is_the_same(old_model: StackedAnchorRadar) -> None:
+    new = without_labels(halves()[1])
+    carried, inductive = (
+        old_model.predict_proba(new, same_people) for same_people in (True, False)
+    )
+    assert torch.equal(old_model.predict_proba(new), carried)
+    assert not torch.equal(carried, inductive)
+    # Numbers or texts.
+    new.node_id = [str(number) for number in new.node_id.tolist()]
+    assert torch.equal(old_model.predict_proba(new), carried)
+    # Other people.
+    strangers = copy.copy(new)
+    strangers.source = 'elsewhere'
+    assert torch.equal(old_model.predict_proba(strangers), inductive)
+    assert torch.equal(old_model.predict_proba(strangers, True), carried)
+    nameless = copy.copy(new)
+    nameless.node_id = None
+    assert torch.equal(old_model.predict_proba(nameless), inductive)
+    with one_line_error("'same_people'", "'data.node_id'"):
+        old_model.predict_proba(nameless, True)
+
+
+def test_ids_that_are_texts(old_model: StackedAnchorRadar) -> None:
+    old, new = halves()
+    for data in (old, new):
+        data.node_id = [f'Zoë {number}' for number in data.node_id.tolist()]
+        data.hyperedge_id = [f'meeting {n}' for n in data.hyperedge_id.tolist()]
+    model = quick(calibration=None).fit(old)
+    plain = halves()[1]
+    assert torch.equal(model.predict_proba(new), old_model.predict_proba(plain))
+    anchors = model.predictions(new)['anchor'].to_pylist()
+    assert all(anchor.startswith('Zoë ') for anchor in anchors)
+
+
+def test_fitted_table_with_other_people(fitted: StackedAnchorRadar) -> None:
+    # The same numbers, but other persons: not the table that was fitted.
+    data = planted()
+    other = copy.copy(data)
+    other.node_id = data.node_id.flip(0)
+    known = fitted.predict_proba(data)
+    assert not torch.equal(fitted.predict_proba(other), known)
+    other.node_id = None
+    assert torch.equal(fitted.predict_proba(other), known)
+    # Nobody is known, whatever the table.
+    strangers = fitted.predict_proba(data, same_people=False)
+    assert torch.equal(strangers, fitted.predict_proba(other, same_people=False))
+    assert not torch.equal(strangers, known)
+
+
+def with_steady_anchors(data: AnchorData, seed: int) -> AnchorData:
+    """All copies of a group have the same anchor, drawn at random."""
+    out = copy.copy(data)
+    num_nodes, size = int(data.num_nodes or 0), data.num_hyperedges
+    sets = node_sets(data.hyperedge_index, num_nodes, size)
+    generator = torch.Generator().manual_seed(seed)
+    draw = torch.rand(sets.num_rows, generator=generator)
+    number = sets.hyperedge_index[1]
+    best = scatter(draw, number, 0, sets.num_sets, 'max')
+    out.y = (draw == best[number])[sets.row]
+    return out
+
+
+def test_remembered_copies_decide() -> None:
+    # Anchors that nothing but copies can tell.
+    data: Any = PlantedAnchorDataset(60, 300, repeat=0.5)[0]
+    data = with_steady_anchors(data, 0)
+    is_old = torch.arange(300) < 200
+    old, new = data.hyperedge_subgraph(is_old), data.hyperedge_subgraph(~is_old)
+    model = quick(calibration=None, views='AD').fit(old)
+    # What a prediction is worth was learnt from copies that agree.
+    assert float(model.kappa) < 1
+    number = distinct_hyperedges(data.hyperedge_index, 60, 300)
+    is_copy = torch.isin(number[~is_old], number[is_old])
+    mask = is_copy & new.choice_mask
+    assert int(mask.sum()) > 20
+    assert model.score(new, mask) == 1.0
+    stranger = model.predict_proba(without_labels(new), same_people=False)
+    assert AnchorEvaluator().eval(stranger, new, mask)['accuracy'] < 0.8
+    # The same in the fitted table.
+    old.train_mask = torch.arange(200) < 100
+    model = quick(calibration=None, views='AD').fit(old)
+    number = number[:200]
+    is_copy = torch.isin(number, number[old.train_mask]) & old.choice_mask
+    assert model.score(old, is_copy & ~old.train_mask) == 1.0
+
+
+def test_copy_by_hand() -> None:
+    # One known copy of two: with the weight of a prediction, kappa.
+    old, _ = halves()
+    model = quick(calibration=None, views='AB').fit(old)
+    model.kappa = torch.full_like(model.kappa, 3.0)
+    size = old.hyperedge_size
+    number = distinct_hyperedges(old.hyperedge_index, int(old.num_nodes or 0), 250)
+    count = torch.bincount(number)[number]
+    one = int(((count == 1) & (size == 3)).nonzero()[0])
+    new = old.hyperedge_subgraph(torch.tensor([one]))
+    y = new['y'].double()
+    for same_people, others in ((True, 1.0), (False, 0.0)):
+        # Under another name, so that it is a copy and not the same group again.
+        new.hyperedge_id = torch.tensor([10**6])
+        blind = without_labels(new)
+        with_copy = model.predict_proba(blind, same_people)
+        model.kappa.fill_(1e12)
+        plain = model.predict_proba(blind, same_people)
+        model.kappa.fill_(3.0)
+        expected = (3 * plain + others * y) / (3 + others)
+        torch.testing.assert_close(with_copy, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('marked', [(True, True), (True, False), (False, True)])
+def test_no_group_is_evidence_of_itself(
+    old_model: StackedAnchorRadar, marked: tuple[bool, bool]
+) -> None:
+    # Also if it lists its anchor twice.
+    data = to_data([[0, 0, 1], [2, 3], [1, 3, 4]], 5, [[], [2], [1]])
+    y: Tensor = data['y'].clone()
+    y[0], y[1] = marked
+    data.y = y
+    model = copy.deepcopy(old_model)
+    model.kappa.fill_(1e-6)
+    proba = model.predict_proba(data, same_people=False)
+    model.kappa.fill_(1e6)
+    plain = model.predict_proba(data, same_people=False)
+    torch.testing.assert_close(proba, plain, rtol=0, atol=1e-9)
+    assert proba[0] == proba[1]
+
+
+def test_groups_that_come_again_count_once() -> None:
+    # The table has grown: old rows, and new ones.
+    data = planted()
+    model = quick(views='AB').fit(data)
+    one_less = data.hyperedge_subgraph(torch.arange(200) < 199)
+    memory, number = model.evidence(one_less)
+    assert memory.num_groups == 200
+    assert torch.equal(memory.known_mask.sum(), data.train_mask.sum())
+    assert torch.equal(number, torch.arange(60))
+    assert torch.equal(model.evidence(data)[0].y, model.memory.y)
+    # Without names of groups, nobody knows.
+    again = model.predict_proba(without_labels(one_less))
+    one_less.hyperedge_id = None
+    assert model.evidence(one_less)[0].num_groups == 399
+    assert not torch.equal(model.predict_proba(without_labels(one_less)), again)
+    # Strangers bring their own groups only.
+    assert model.evidence(one_less, same_people=False)[0].num_groups == 199
+
+
+def test_remembered_anchor_of_the_same_group() -> None:
+    # It is not shown again, but known.
+    data = with_steady_anchors(planted(), 1)
+    model = quick(views='AD', calibration=None).fit(data)
+    model.kappa.fill_(0.1)
+    part = without_labels(data.hyperedge_subgraph(torch.arange(200) < 199))
+    mask = (data.train_mask & data.choice_mask)[:199]
+    proba = model.predict_proba(part)
+    found = data.hyperedge_subgraph(torch.arange(200) < 199)
+    assert AnchorEvaluator().eval(proba, found, mask)['accuracy'] == 1.0
+
+
+def test_anchors_of_strangers_are_evidence() -> None:
+    model = quick(calibration=None).fit(planted(0, 500, 0.5))
+    gain = []
+    for seed in (1, 2, 3):
+        other = planted(seed, 500, 0.6)
+        other.source = 'elsewhere'
+        memory, _ = model.evidence(other)
+        assert memory.num_groups == 500
+        assert torch.equal(memory.known_mask, other.train_mask)
+        mask = other.test_mask
+        blind = copy.copy(other)
+        blind.train_mask = torch.zeros_like(other.train_mask)
+        gain.append(model.score(other, mask) - model.score(blind, mask))
+    assert sum(gain) / 3 > 0.02
+
+
+def test_predictions_of_another_table(old_model: StackedAnchorRadar) -> None:
+    new = without_labels(halves()[1])
+    before = state_of(old_model)
+    table = old_model.predictions(new)
+    assert set(table['source'].to_pylist()) == {'predicted'}
+    assert table['group'].to_pylist() == new.hyperedge_id.tolist()
+    people = set(new.node_id.tolist())
+    assert set(table['anchor'].to_pylist()) <= people
+    assert old_model.doubts(halves()[1]).num_rows > 0
+    assert old_model.suggest(new, n=3).num_rows == 3
+    assert old_model.predict(new, k=2).size() == (250, 2)
+    assert is_state(old_model, before)
+
+
+# Time ############################################################################
+
+
+def with_time(num_groups: int = 300, seed: int = 0) -> AnchorData:
+    """The anchor is the member whose history is most of the way through."""
+    data: Any = PlantedAnchorDataset(60, num_groups, seed=seed)[0]
+    generator = torch.Generator().manual_seed(seed)
+    data.hyperedge_time = torch.randperm(num_groups, generator=generator).double()
+    data = AddTemporalFeatures()(data)
+    position = data.incidence_attr[:, data.names('incidence_attr').index(POSITION)]
+    # The first one among equals.
+    position = position - 1e-4 * torch.arange(position.numel()) / position.numel()
+    best = scatter(position, data.hyperedge_index[1], 0, num_groups, 'max')
+    data.y = position == best[data.hyperedge_index[1]]
+    data.incidence_attr = None
+    data.column_names = {}
+    out: AnchorData = RandomHyperedgeSplit(0.4, 0.2)(data)
+    return out
+
+
+def without_time(data: AnchorData) -> AnchorData:
+    out = copy.copy(data)
+    out.hyperedge_time = None
+    return out
+
+
+@pytest.mark.parametrize('learner', ['mlp', 'boosting'])
+def test_time_is_used(learner: str) -> None:
+    data = with_time(600)
+    model = quick(learner=learner).fit(data)
+    assert bool(model.has_time)
+    assert int(model.num_features) == 33 + 53 + 28
+    blind = quick(learner=learner, time=False).fit(data)
+    assert not bool(blind.has_time)
+    found = model.score(data, data.test_mask)
+    assert found > blind.score(data, data.test_mask) + 0.1
+    # The same as if there were none, also where its features are there.
+    for each in (without_time(data), AddTemporalFeatures()(data)):
+        assert same_state(quick(learner=learner, time=False).fit(each), blind)
+    assert same_state(quick(learner=learner).fit(without_time(data)), blind)
+
+
+def test_integer_and_unknown_times() -> None:
+    data = with_time()
+    model = quick(views='AB').fit(data)
+    whole = copy.copy(data)
+    whole.hyperedge_time = data.hyperedge_time.long()
+    assert same_state(quick(views='AB').fit(whole), model)
+    # Some times are unknown.
+    some = copy.copy(data)
+    some.hyperedge_time = data.hyperedge_time.clone()
+    some.hyperedge_time[::3] = float('nan')
+    part = quick(views='AB').fit(some)
+    assert bool(part.has_time)
+    assert torch.isfinite(part.predict_proba(some)).all()
+    assert not same_state(part, model)
+    # All are: that is no time at all.
+    some.hyperedge_time = torch.full((300,), float('nan'))
+    none = quick(views='AB').fit(some)
+    assert not bool(none.has_time)
+    assert same_state(none, quick(views='AB').fit(without_time(data)))
+
+
+def test_tables_with_and_without_time() -> None:
+    data, other = with_time(), with_time(seed=1)
+    model = quick(views='AB').fit(data)
+    told, blind = model.predict_proba(other), model.predict_proba(without_time(other))
+    assert not torch.equal(told, blind)
+    for proba in (told, blind):
+        torch.testing.assert_close(
+            group_sums(other, proba), torch.ones_like(group_sums(other, proba))
+        )
+    assert 'hyperedge_time' not in without_time(other)
+    unknown = copy.copy(other)
+    unknown.hyperedge_time = torch.full((300,), float('nan'))
+    assert torch.equal(model.predict_proba(unknown), blind)
+    # A model that has learnt nothing of time does not look at it.
+    timeless = quick(views='AB').fit(without_time(data))
+    expected = timeless.predict_proba(without_time(other))
+    assert torch.equal(timeless.predict_proba(other), expected)
+
+
+# Names ###########################################################################
+
+
+def renamed(
+    data: AnchorData, hyperedges: bool, seed: int = 1
+) -> tuple[Renaming, AnchorData]:
+    """Nodes and incidences in another order, and hyperedges as well."""
+    generator = torch.Generator().manual_seed(seed)
+    size = data.num_hyperedges
+    order = torch.randperm(size, generator=generator) if hyperedges else None
+    out = Renaming(
+        data,
+        torch.randperm(int(data.num_nodes or 0), generator=generator).tolist(),
+        (torch.arange(size) if order is None else order).tolist(),
+        torch.randperm(data.num_incidences, generator=generator).tolist(),
+    )
+    for name in ('train_mask', 'val_mask', 'test_mask'):
+        out.data[name] = out.hyperedges(data[name])
+    return out, out.data
+
+
+@pytest.mark.usefixtures('double_precision')
+@pytest.mark.parametrize(
+    ('kwargs', 'hyperedges'),
+    [
+        ({}, False),
+        ({'views': 'ABCF'}, True),
+        ({'views': 'A', 'last_step': 'strength'}, True),
+    ],
+)
+def test_names_do_not_matter(kwargs: dict[str, Any], hyperedges: bool) -> None:
+    # Folds of node sets are drawn in the order of the hyperedges: with the view D, they
+    # must stay where they are.
+    data = planted()
+    other, twin = renamed(data, hyperedges)
+    model, again = quick(**kwargs).fit(data), quick(**kwargs).fit(twin)
+    for same_people in (None, False):
+        torch.testing.assert_close(
+            again.predict_proba(twin, same_people),
+            other.incidences(model.predict_proba(data, same_people)),
+            rtol=0,
+            atol=1e-9,
+        )
+    torch.testing.assert_close(
+        again.strength, other.nodes(model.strength), rtol=0, atol=1e-9
+    )
+    assert again.score(twin, twin.test_mask) == pytest.approx(
+        model.score(data, data.test_mask), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize('learner', ['mlp', 'boosting'])
+def test_names_hardly_matter_in_single_precision(learner: str) -> None:
+    data = for_trees()
+    other, twin = renamed(data, hyperedges=False)
+    model, again = quick(learner=learner).fit(data), quick(learner=learner).fit(twin)
+    difference = again.predict_proba(twin) - other.incidences(model.predict_proba(data))
+    assert difference.abs().mean() < 0.02
+
+
+def test_order_of_groups_is_a_draw_of_folds() -> None:
+    # It changes as much as another seed does.
+    data = planted(0, 500)
+    other, twin = renamed(data, hyperedges=True)
+    proba = quick().fit(data).predict_proba(data)
+    moved = quick().fit(twin).predict_proba(twin) - other.incidences(proba)
+    seeded = quick(seed=1).fit(data).predict_proba(data) - proba
+    assert moved.abs().mean() < 2 * seeded.abs().mean()
+    assert moved.abs().mean() < 0.1
+
+
+# Files ###########################################################################
+
+
+@pytest.fixture(scope='module')
+def saved(
+    tmp_path_factory: pytest.TempPathFactory, fitted: StackedAnchorRadar
+) -> tuple[StackedAnchorRadar, bytes]:
+    path = tmp_path_factory.mktemp('saved') / 'model.tgx'
+    fitted.save(path)
+    return fitted, path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    'kwargs', [{}, {'learner': 'both'}, {'learner': 'boosting'}, {'views': 'AC'}]
+)
+def test_save_and_load(kwargs: dict[str, Any], tmp_path: Path) -> None:
+    data, other, path = for_trees(), planted(1), tmp_path / 'model.tgx'
+    model = quick(seed=3, **kwargs).fit(data)
+    model.save(path)
+    for kind in (StackedAnchorRadar, AnchorModel):
+        twin = kind.load(path)
+        assert type(twin) is StackedAnchorRadar
+        assert repr(twin) == repr(model)
+        assert same_state(model, twin)
+        assert torch.equal(model.predict_proba(data), twin.predict_proba(data))
+        assert torch.equal(model.predict_proba(other), twin.predict_proba(other))
+        assert torch.equal(model.predict(data, 2), twin.predict(data, 2))
+        found = [each.assess(data).sentences() for each in (twin, model)]
+        assert found[0] == found[1]
+        assert all(value.device.type == 'cpu' for value in twin.state_dict().values())
+    assert list(tmp_path.iterdir()) == [path]
+    # It may be fitted again.
+    assert same_state(StackedAnchorRadar.load(path).fit(data), model)
+    with one_line_error("'AnchorRadar'", "'StackedAnchorRadar'"):
+        AnchorRadar.load(path)
+
+
+def test_save_before_fit(tmp_path: Path) -> None:
+    quick(views='AB').save(tmp_path / 'model')
+    twin = StackedAnchorRadar.load(str(tmp_path / 'model'))
+    assert repr(twin) == repr(quick(views='AB'))
+    with one_line_error('fitted'):
+        twin.predict(planted())
+
+
+def test_memory_is_saved(tmp_path: Path, old_model: StackedAnchorRadar) -> None:
+    old_model.save(tmp_path / 'model')
+    twin = StackedAnchorRadar.load(tmp_path / 'model')
+    new = without_labels(halves()[1])
+    assert torch.equal(twin.predict_proba(new), old_model.predict_proba(new))
+
+
+def test_equal_ids(tmp_path: Path) -> None:
+    # Two nodes of the same id are one person in memory, in the same group, too.
+    data = planted()
+    data.node_id = torch.arange(60) % 40
+    model = quick(views='AB').fit(data)
+    assert model.memory.num_people == 40
+    model.save(tmp_path / 'model')
+    twin = StackedAnchorRadar.load(tmp_path / 'model')
+    part = data.hyperedge_subgraph(torch.arange(150))
+    for each in (data, part):
+        proba = twin.predict_proba(each)
+        assert torch.equal(proba, model.predict_proba(each))
+        torch.testing.assert_close(
+            group_sums(each, proba), torch.ones_like(group_sums(each, proba))
+        )
+
+
+def test_other_precision(fitted: StackedAnchorRadar, tmp_path: Path) -> None:
+    twin, other = copy.deepcopy(fitted).double(), planted(1)
+    torch.testing.assert_close(
+        twin.predict_proba(other), fitted.predict_proba(other), rtol=0, atol=1e-4
+    )
+    twin.save(tmp_path / 'model')
+    assert same_state(StackedAnchorRadar.load(tmp_path / 'model'), twin)
+
+
+def test_time_is_saved(tmp_path: Path) -> None:
+    data, other = with_time(), without_time(with_time(seed=1))
+    model = quick(views='AB').fit(data)
+    model.save(tmp_path / 'model')
+    twin = StackedAnchorRadar.load(tmp_path / 'model')
+    assert torch.equal(twin.predict_proba(other), model.predict_proba(other))
+
+
+def test_trees_need_lightgbm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick(learner='boosting').fit(for_trees()).save(tmp_path / 'model')
+    monkeypatch.setitem(sys.modules, 'lightgbm', None)
+    with one_line_error('LightGBM', 'pip install'):
+        AnchorModel.load(tmp_path / 'model')
+
+
+def test_truncated(saved: tuple[StackedAnchorRadar, bytes], tmp_path: Path) -> None:
+    path, (_, content) = tmp_path / 'model', saved
+    for size in (*range(0, 80, 7), *range(80, len(content), len(content) // 20)):
+        path.write_bytes(content[:size])
+        word = 'not a saved model' if size == 0 else 'not complete'
+        assert word in refusal(path)
+
+
+def test_flipped(saved: tuple[StackedAnchorRadar, bytes], tmp_path: Path) -> None:
+    path, (model, content) = tmp_path / 'model', saved
+    for byte in range(0, len(content), len(content) // 50):
+        damaged = bytearray(content)
+        damaged[byte] ^= 1 << (byte % 8)
+        path.write_bytes(damaged)
+        refusal(path)
+    path.write_bytes(content)
+    assert same_state(StackedAnchorRadar.load(path), model)
+
+
+@pytest.mark.parametrize(
+    ('change', 'word'),
+    [
+        (set_param('learner', 'trees'), "'learner'"),
+        (set_param('learner', 'both'), 'whole model'),
+        (set_param('learner', 'boosting'), 'whole model'),
+        (set_param('views', 'AB'), "'first'"),
+        (set_param('num_folds', 0), "'num_folds'"),
+        (set_param('depth', 3), 'depth'),
+        (set_param('seed', 10**40), 'whole model'),
+        (lambda head: head.update(model='AnchorRadar'), 'whole model'),
+        (lambda head: head.update(model='StackedPasses'), 'StackedPasses'),
+        (lambda head: head.pop('state'), 'does not fit'),
+        (lambda head: head['state'].pop(0), 'whole model'),
+        (lambda head: head.update(state=[]), 'whole model'),
+        (set_entry('proba', 2, [10**12]), 'does not fit'),
+        (set_entry('proba', 2, [10]), "'proba'"),
+        (set_entry('proba', 2, [2, 5]), "'proba'"),
+        (set_entry('proba', 1, 'int64'), "'proba'"),
+        (set_entry('node_strengths', 2, [3]), "'node_strengths'"),
+        (set_entry('fitted_on', 1, 'float64'), "'fitted_on'"),
+        (set_entry('num_features', 1, 'float64'), "'num_features'"),
+        (set_entry('has_time', 1, 'uint8'), "'has_time'"),
+        (set_entry('kappa', 1, 'int64'), "'kappa'"),
+        (set_entry('blend.weight', 2, [2]), "'blend.weight'"),
+        (set_entry('blend.weight', 1, 'int64'), "'blend.weight'"),
+        (set_entry('passes.first.0.weight', 2, [1, 2, 3]), 'whole model'),
+        (set_entry('passes.first.0.weight', 2, [64, 1]), 'whole model'),
+        (set_entry('passes.first.0.mean', 2, [7]), 'whole model'),
+        (set_entry('passes.second.0.std', 2, [1]), 'whole model'),
+        (set_entry('memory.known_mask', 2, [0, 5]), 'whole model'),
+        (set_entry('memory.reference', 1, 'int32'), 'whole groups'),
+        (set_entry('memory.people.ids.code', 2, [3]), 'whole model'),
+    ],
+)
+def test_hostile(
+    change: Callable[[dict[str, Any]], object],
+    word: str,
+    saved: tuple[StackedAnchorRadar, bytes],
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / 'model'
+    path.write_bytes(forge(saved[1], change))
+    with one_line_error(str(path), word):
+        AnchorModel.load(path)
+
+
+@pytest.mark.parametrize(
+    'text', [b'', b'tree', bytes(range(256)), b'num_class=9\n' * 9]
+)
+def test_hostile_trees(text: bytes, tmp_path: Path) -> None:
+    model = quick(learner='boosting').fit(for_trees())
+    trees: Any = model.passes.first[0]
+    trees.text = torch.tensor(list(text) or [0], dtype=torch.uint8)
+    model.save(tmp_path / 'model')
+    with one_line_error(str(tmp_path / 'model'), 'whole model'):
+        AnchorModel.load(tmp_path / 'model')
+
+
+def test_numbers_out_of_range(
+    saved: tuple[StackedAnchorRadar, bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / 'model'
+    for place, value in ((0, 10**6), (0, -1), (1, 10**6)):
+        twin = copy.deepcopy(saved[0])
+        twin.memory.hyperedge_index[place, -1] = value
+        twin.save(path)
+        with one_line_error(str(value)):
+            AnchorModel.load(path)
+
+
+def test_state_dict(fitted: StackedAnchorRadar) -> None:
+    data, other = planted(), planted(1)
+    twin = quick(seed=5)
+    twin.load_state_dict(fitted.state_dict())
+    assert same_state(fitted, twin)
+    for each in (data, other):
+        assert torch.equal(fitted.predict_proba(each), twin.predict_proba(each))
+    # Back to where it was.
+    twin.load_state_dict(quick().state_dict())
+    with one_line_error('fitted'):
+        twin.predict(data)
+    assert len(twin.passes.second) == 0
+    # Over a model with trees, or with one pass only.
+    trees = quick(learner='boosting').fit(for_trees())
+    fresh = quick(learner='boosting')
+    fresh.load_state_dict(trees.state_dict())
+    assert torch.equal(fresh.predict_proba(other), trees.predict_proba(other))
+    one = quick(views='ABCF').fit(data)
+    fresh = quick(views='ABCF')
+    fresh.load_state_dict(one.state_dict())
+    assert torch.equal(fresh.predict_proba(other), one.predict_proba(other))
+    # A state that does not fit leaves no trace.
+    model, before = copy.deepcopy(fitted), state_of(fitted)
+    strange = quick(seed=1).fit(other).state_dict()
+    for wrong in (
+        trees.state_dict(),
+        {k: v for k, v in strange.items() if k != 'kappa'},
+        {},
+    ):
+        with pytest.raises((KeyError, RuntimeError)):
+            model.load_state_dict(wrong)
+        assert is_state(model, before)
+        assert torch.equal(model.predict_proba(other), fitted.predict_proba(other))
+
+
+def test_as_part_of_another_module(fitted: StackedAnchorRadar) -> None:
+    whole = torch.nn.ModuleDict({'first': copy.deepcopy(fitted), 'second': quick()})
+    twin = torch.nn.ModuleDict({'first': quick(), 'second': copy.deepcopy(fitted)})
+    twin.load_state_dict(whole.state_dict())
+    assert same_state(whole, twin)
+
+
+def test_copies_and_pickles(fitted: StackedAnchorRadar) -> None:
+    trees = quick(learner='boosting').fit(for_trees())
+    for model in (fitted, trees):
+        for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301
+            assert same_state(model, twin)
+            other = planted(1)
+            assert torch.equal(model.predict_proba(other), twin.predict_proba(other))
+
+
+# Choosing arguments ##############################################################
+
+GRID: dict[str, tuple[Any, ...]] = {
+    'views': ('A', 'AB'),
+    'last_step': ('blend', 'belief'),
+}
+
+
+def test_tune(tmp_path: Path) -> None:
+    data, path = planted(), tmp_path / 'search.csv'
+    result = StackedAnchorRadar.tune(data, GRID, path, progress=False, num_folds=2)
+    assert [row['views'] for row in result.table] == ['A', 'A', 'AB', 'AB']
+    for row in result.table:
+        point = {name: row[name] for name in GRID}
+        model = quick(**point).fit(data)
+        assert row['val_accuracy'] == model.score(data, data.val_mask)
+    assert same_state(result.model, quick(**result.best).fit(data))
+    content = path.read_text()
+    assert len(content.splitlines()) == 5
+    # It goes on where it stopped.
+    path.write_text('\n'.join(content.splitlines()[:3]) + '\n')
+    again = StackedAnchorRadar.tune(data, GRID, path, progress=False, num_folds=2)
+    assert again.table == result.table
+    assert path.read_text() == content
+
+
+def test_tune_takes_all_learners_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = planted()
+    result = StackedAnchorRadar.tune(data, progress=False, views='A')
+    assert [row['learner'] for row in result.table] == LEARNERS
+    monkeypatch.setitem(sys.modules, 'lightgbm', None)
+    with one_line_error('LightGBM'):
+        StackedAnchorRadar.tune(data, progress=False, views='A')

@@ -1,5 +1,6 @@
 """The base class of all predictors of anchors."""
 
+import copy
 import importlib
 import inspect
 import warnings
@@ -582,13 +583,10 @@ class AnchorModel(torch.nn.Module, ABC):
         r"""Copies the state of another model of this class, also into a model that has
         not been fitted yet.
         """
-        before = self._parts()
-        try:
-            return super().load_state_dict(state_dict, strict, assign)
-        except Exception:
-            # A state that does not fit must leave no trace.
-            self._modules, self._parameters, self._buffers = before
-            raise
+        # A state that does not fit must leave no trace: it is tried on a copy.
+        twin = copy.deepcopy(self)
+        super(AnchorModel, twin).load_state_dict(state_dict, strict, assign)
+        return super().load_state_dict(state_dict, strict, assign)
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         return self._modules.copy(), self._parameters.copy(), self._buffers.copy()

@@ -84,7 +84,9 @@ def search_models(
     found = {(row.split, row.params): row.val_accuracy for row in log.rows}
     table = []
     for point, text in zip(points, texts, strict=True):
-        values = torch.tensor([found[i, text] for i in range(len(splits))])
+        values = torch.tensor(
+            [found[i, text] for i in range(len(splits))], dtype=torch.double
+        )
         mean, std = float(values.mean()), float(values.std(correction=0))
         table.append({**point, 'val_accuracy': mean, 'val_std': std})
     top = max(table, key=lambda row: row['val_accuracy'])

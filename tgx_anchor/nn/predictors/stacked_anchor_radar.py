@@ -1,7 +1,7 @@
 """StackedAnchorRadar: learns from topology, known anchors, beliefs and time."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -77,6 +77,47 @@ class _Scored(NamedTuple):
     y: Tensor
     mask: Tensor
     column: Tensor
+
+
+class _SeenStack(Stack):
+    # Keeps the views that were scored last, which are those of the second pass.
+    seen: Sequence[Tensor] = ()
+
+    def log_beliefs(
+        self, learners: Iterable[torch.nn.Module], views: Sequence[Tensor]
+    ) -> list[Tensor]:
+        self.seen = views
+        return super().log_beliefs(learners, views)
+
+
+class MemberColumns(NamedTuple):
+    r"""All that the steps of a :class:`StackedAnchorRadar` see of the members of a
+    hypergraph.
+
+    Shapes:
+        - **names:** the names of :math:`F` columns
+        - **stack, views:** the features of incidences, and the columns that follow them
+        - **last:** :math:`(P, C)`, the columns of the last step
+        - **proba:** :math:`(P)`, the probabilities before they are calibrated
+    """
+
+    names: list[str]
+    stack: Stack
+    views: Sequence[Tensor]
+    last: Tensor
+    proba: Tensor
+
+    def table(self, incidence: Tensor) -> Tensor:
+        r"""Returns the columns of some incidences.
+
+        Args:
+            incidence (torch.Tensor): The numbers of the incidences.
+
+        Shapes:
+            - **incidence:** :math:`(B)`
+            - **output:** :math:`(B, F)`
+        """
+        return self.stack.table(self.views, self.stack.units.place[incidence])
 
 
 class StackedAnchorRadar(AnchorModel):
@@ -240,8 +281,9 @@ class StackedAnchorRadar(AnchorModel):
         feature: Tensor,
         hyperedge_index: Tensor,
         num_hyperedges: int,
+        kind: type[Stack] = Stack,
     ) -> Stack:
-        return Stack(
+        return kind(
             sets,
             num_nodes,
             feature,
@@ -473,7 +515,11 @@ class StackedAnchorRadar(AnchorModel):
         (node, hyperedge), size = data.hyperedge_index, data.num_hyperedges
         device = node.device
         unknown = torch.full((node.numel(),), torch.nan, device=device)
-        memory, number = self._joined(data, same_people, unknown)
+        is_fitted = self._is_fitted_on(data, same_people)
+        if is_fitted:
+            memory, number = self.evidence(data, same_people)
+        else:
+            memory, number = self._joined(data, same_people, unknown)
         index, num_old = memory.hyperedge_index, memory.num_groups
         query = torch.stack([number[node], hyperedge])
         # The groups to score are among those of the memory, which count already.
@@ -488,9 +534,14 @@ class StackedAnchorRadar(AnchorModel):
                 f"'data' must have {int(self.num_features)} features per incidence, as "
                 f'the model was fitted with (got {feature.size(1)})'
             )
-        stack = self._stack(sets, memory.num_people, feature, query, size)
+        stack = self._stack(
+            sets, memory.num_people, feature, query, size, kind=_SeenStack
+        )
         known = known_sets(sets, index, memory.y, memory.known_mask)
         row, reference = sets.row[: index.size(1)], memory.reference.double()
+        if is_fitted:
+            # There are no other groups than these.
+            reference = torch.full_like(reference, torch.nan)
 
         def fill(belief: Tensor) -> Tensor:
             # Remembered beliefs about old groups, those of now about new ones.
@@ -504,6 +555,30 @@ class StackedAnchorRadar(AnchorModel):
         if y is None:
             y = torch.zeros_like(node, dtype=torch.bool)
         return _Scored(stack, known, y, evidence_mask(data), column)
+
+    def member_columns(
+        self, data: AnchorData, same_people: bool | None = None
+    ) -> MemberColumns:
+        r"""Returns the columns that the second pass and the last step see of the
+        members of a hypergraph, to explain its predictions. In the hypergraph that the
+        model was fitted on, those of known groups are not quite the ones that it was
+        fitted with: beliefs about them come from the final first pass.
+
+        Args:
+            data (AnchorData): The hypergraph the model was fitted on, or another one.
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+        """
+        proba = self._raw_proba(data, same_people)
+        scored = self._score_other(data, same_people)
+        stack = scored.stack
+        views = stack.seen if isinstance(stack, _SeenStack) else ()
+        names = self._features(data, self.scale, bool(self.has_time))[1]
+        names += KnownViews.names(self.views)
+        if len(views) > 1:
+            names += belief_names(len(ALPHAS))
+        last = scored.column[stack.units.place]
+        return MemberColumns(names, stack, views, last, proba)
 
     def _joined(
         self, data: AnchorData, same_people: bool | None, reference: Tensor
@@ -554,17 +629,27 @@ class StackedAnchorRadar(AnchorModel):
 
     def _check_state(self) -> None:
         self.memory.validate()
-        if self.fitted_on[0] < 0:
-            return
-        num_people = self.memory.num_people
+        index, num_people = self.memory.hyperedge_index, self.memory.num_people
+        num_nodes = max(int(self.fitted_on.flatten()[0]), 0)
         num_columns = len(self.passes.weights('blend'))
-        for name, value, shapes in (
-            ('scale', self.scale, [(2, self.scale.size(-1))]),
-            ('node_strengths', self.node_strengths, [(num_people,)]),
-            ('blend.weight', self.blend.weight, [(num_columns,)]),
-            ('proba', self.proba, [(self.proba.numel(),)]),
+        num_incidences = self.proba.numel()
+        if num_people == num_nodes:
+            # Else several nodes have the same id.
+            num_incidences = collapse_incidences(index, num_people)[0].size(1)
+        for name, value, kind, shape in (
+            ('fitted_on', self.fitted_on, torch.long, (5,)),
+            ('num_anchors', self.num_anchors, torch.long, ()),
+            ('num_features', self.num_features, torch.long, ()),
+            ('has_time', self.has_time, torch.bool, ()),
+            ('kappa', self.kappa, None, ()),
+            ('scale', self.scale, None, (2, self.scale.size(-1))),
+            ('node_strengths', self.node_strengths, None, (num_nodes,)),
+            ('blend.weight', self.blend.weight, None, (num_columns,)),
+            ('proba', self.proba, None, (num_incidences,)),
         ):
-            if not value.is_floating_point() or value.size() not in shapes:
+            # Floating-point numbers may have another precision.
+            found = None if value.is_floating_point() else value.dtype
+            if found != kind or value.size() != shape:
                 raise ValueError(
                     f"'{name}' does not fit the rest (got {value.dtype} of shape "
                     f'{list(value.size())})'

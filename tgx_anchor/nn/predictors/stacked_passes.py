@@ -125,7 +125,9 @@ class StackedPasses(torch.nn.Module):
             ('second', self.second, num_features + num_known + num_beliefs),
         ):
             for learner in _learners(learners):
-                if learner.in_channels not in (0, width):
+                # Trees may be none.
+                is_empty = num_features == 0 or isinstance(learner, BoostingLearner)
+                if learner.in_channels not in ((0, width) if is_empty else (width,)):
                     raise ValueError(
                         f"'{name}' must take {width} columns "
                         f'(got {learner.in_channels})'
