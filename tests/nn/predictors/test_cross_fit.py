@@ -54,3 +54,46 @@ def test_many_groups_need_few_models(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 50 <= held_out < 50 + 40
     assert 1 < len(calls) < 5
     assert torch.equal(out.mask & data.train_mask, out.mask)
+
+
+@pytest.mark.parametrize('width', [1, 3])
+def test_several_columns(width: int) -> None:
+    data = planted()
+    number = numbers(data)
+    seen: list[Tensor] = []
+
+    def fit_predict(part: AnchorData) -> Tensor:
+        seen.append(part.train_mask)
+        # The columns tell the model apart, and the incidence.
+        rows = torch.arange(part.num_incidences)
+        return torch.stack([1000 * len(seen) + rows] * width, dim=1)
+
+    out = cross_fit(data, data.train_mask, number, fit_predict)
+    assert out.proba.size() == (data.num_incidences, width)
+    assert out.proba.dtype == torch.double
+    hyperedge = data.hyperedge_index[1]
+    expected = torch.zeros(data.num_incidences, dtype=torch.double)
+    for model, mask in enumerate(seen, 1):
+        row = (data.train_mask & ~mask)[hyperedge]
+        expected[row] = 1000 * model + row.nonzero().view(-1).double()
+    assert torch.equal(out.proba, expected.unsqueeze(1).expand(-1, width))
+    # The rows of other hyperedges are zero.
+    assert not out.proba[~data.train_mask[hyperedge]].any()
+
+
+def test_fewer_groups_than_folds() -> None:
+    data = planted()
+    number = numbers(data)
+    mask = torch.zeros_like(data.train_mask)
+    mask[data.train_mask.nonzero()[:3]] = True
+    count = torch.unique(number[mask]).numel()
+    calls = []
+
+    def fit_predict(part: AnchorData) -> Tensor:
+        calls.append(part)
+        return torch.ones(part.num_incidences)
+
+    out = cross_fit(data, mask, number, fit_predict)
+    assert len(calls) == count
+    assert torch.equal(out.mask, mask)
+    assert out.proba.dtype == torch.double

@@ -1,5 +1,6 @@
 """A search among models with different arguments."""
 
+import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +50,7 @@ def search_models(
     the best mean accuracy on :obj:`val_mask`, fitted on the first split.
 
     Args:
-        make (callable): Makes a model from arguments.
+        make (callable): The class of the model.
         data (AnchorData or list[AnchorData]): The hypergraph with :obj:`train_mask` and
             :obj:`val_mask`, of one or several splits; or one hypergraph per split.
         grid (dict): The values of each argument to try.
@@ -59,12 +60,12 @@ def search_models(
             (default: :obj:`False`)
         **kwargs: Further arguments of the model.
     """
-    points = _points(grid, kwargs)
+    points = _points(make, grid, kwargs)
     for point in points:
         # The constructor knows the range of each argument.
         make(**point, **kwargs)
     splits = splits_of(data)
-    codes = [_code(split, kwargs) for split in splits]
+    codes = [_code(make, split, kwargs) for split in splits]
     log = ResultTable(ModelRow, path, ('search', 'split', 'params'))
     for row in log.rows:
         if row.split >= len(codes) or row.search != codes[row.split]:
@@ -96,29 +97,40 @@ def search_models(
 
 
 def _points(
-    grid: Mapping[str, Sequence[Any]], kwargs: Mapping[str, Any]
+    make: Callable[..., object],
+    grid: Mapping[str, Sequence[Any]],
+    kwargs: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
+    if not isinstance(grid, Mapping):
+        raise ValueError(f"'grid' must hold values by argument (got {grid!r})")
+    names = list(inspect.signature(make).parameters)
+    axes = []
     for name, values in grid.items():
+        if name not in names:
+            raise ValueError(f"'grid' must name {', '.join(names)} (got {name!r})")
         if name in kwargs:
             raise ValueError(f"{name!r} must not be given: 'grid' sets it")
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise ValueError(
                 f"'grid[{name!r}]' must be a list of values (got {values!r})"
             )
-    points = itertools.product(*grid.values())
+        # Numbers of NumPy and PyTorch become plain ones.
+        axes.append([v.item() if hasattr(v, 'item') else v for v in values])
+    points = itertools.product(*axes)
     out = [dict(zip(grid, point, strict=True)) for point in points]
     if not out:
         raise ValueError("'grid' must hold at least one value of each argument")
     return out
 
 
-def _code(split: Split, kwargs: Mapping[str, Any]) -> str:
+def _code(make: Callable[..., object], split: Split, kwargs: Mapping[str, Any]) -> str:
     data, train, val = split
     size = int(data.num_nodes or 0), data.num_hyperedges
     return digest(
         hypergraph_fingerprint(data.hyperedge_index, *size),
         *(data.get(key) for key in ('incidence_attr', 'x', 'hyperedge_attr')),
         data.get('hyperedge_time'),
+        getattr(make, '__name__', ''),
         sorted(kwargs.items()),
         data['y'] & (train | val)[data.hyperedge_index[1]],
         train,
