@@ -33,13 +33,18 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.io import ResultTable
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorModel, AnchorRadar, DegreeHeuristic
+from tgx_anchor.nn import (
+    AnchorModel,
+    AnchorRadar,
+    DegreeHeuristic,
+    StackedAnchorRadar,
+)
 
 OUT = Path(__file__).parent / 'results' / 'old_and_new.csv'
 WAYS = ('degree', 'inductive', 'carried', 'both')
-PARAMS = ('paper', 'default')
+PARAMS = ('paper', 'default', 'stacked')
 
-# Setting, hyperparameters, share of the first half with known anchors.
+# Setting, model and hyperparameters, share of the first half with known anchors.
 Task = tuple[str, str, float]
 
 
@@ -63,8 +68,11 @@ def make_model(setting: str, params: str) -> AnchorModel:
 
     Args:
         setting (str): The setting.
-        params (str): :obj:`"paper"` or :obj:`"default"`.
+        params (str): :obj:`"paper"` or :obj:`"default"` for AnchorRadar with these
+            hyperparameters, or :obj:`"stacked"` for StackedAnchorRadar without time.
     """
+    if params == 'stacked':
+        return StackedAnchorRadar('both', time=False)
     return new_model('AnchorRadar', setting) if params == 'paper' else AnchorRadar()
 
 

@@ -29,7 +29,7 @@ def small() -> AnchorData:
 
 def test_all_methods() -> None:
     assert len(BASELINES) == 9
-    assert len(METHODS) == 12
+    assert len(METHODS) == 13
     for method in METHODS:
         for setting in ('planted', 'emER', 'coDB_last', 'emEU'):
             model = new_model(method, setting, num_epochs=3, seed=7)

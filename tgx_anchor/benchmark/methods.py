@@ -19,6 +19,7 @@ from tgx_anchor.nn import (
     AnchorRadar,
     DegreeHeuristic,
     RandomHeuristic,
+    StackedAnchorRadar,
 )
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.paper import BASELINES
@@ -33,7 +34,11 @@ HEURISTICS: dict[str, type[AnchorModel]] = {
     'Degree': DegreeHeuristic,
     'Random': RandomHeuristic,
 }
-METHODS: tuple[str, ...] = ('AnchorRadar', *BASELINES, *HEURISTICS)
+# The model beyond the paper, without the times that are not part of its task.
+STACKED = 'StackedAnchorRadar'
+METHODS: tuple[str, ...] = ('AnchorRadar', STACKED, *BASELINES, *HEURISTICS)
+# Methods whose number of epochs is not for the user to set.
+WITHOUT_EPOCHS: tuple[str, ...] = (STACKED, *HEURISTICS)
 PLANTED = 'planted'
 # The setting of the paper whose hyperparameters stand in for the planted data.
 _LIKE_PLANTED = 'qaBI'
@@ -49,7 +54,8 @@ def new_model(
         setting (str): The dataset, with its kind of anchor where there are several, or
             :obj:`"planted"`.
         num_epochs (int, optional): The number of epochs; the published one if
-            :obj:`None`. (default: :obj:`None`)
+            :obj:`None`. Has no effect on :obj:`WITHOUT_EPOCHS`.
+            (default: :obj:`None`)
         seed (int, optional): The seed of all random draws. (default: :obj:`0`)
     """
     if method not in METHODS:
@@ -58,6 +64,8 @@ def new_model(
         )
     if method in HEURISTICS:
         return HEURISTICS[method](seed)
+    if method == STACKED:
+        return StackedAnchorRadar('both', time=False, seed=seed)
     extra: dict[str, Any] = {} if num_epochs is None else {'num_epochs': num_epochs}
     if method == 'AnchorRadar' and setting == PLANTED:
         return AnchorRadar(seed=seed, **extra)

@@ -9,8 +9,8 @@ import torch
 
 from tgx_anchor.benchmark.measure import measure
 from tgx_anchor.benchmark.methods import (
-    HEURISTICS,
     METHODS,
+    WITHOUT_EPOCHS,
     MakeModel,
     check_setting,
     make_model,
@@ -84,7 +84,7 @@ def run_benchmark(
     _check_names(settings, methods, own)
     # The number of epochs by method, zero for the published one.
     epochs = {
-        method: 0 if method in own or method in HEURISTICS else num_epochs or 0
+        method: 0 if method in own or method in WITHOUT_EPOCHS else num_epochs or 0
         for method in methods
     }
     tasks = [
