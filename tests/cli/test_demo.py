@@ -17,7 +17,7 @@ def test_ranks_the_heuristics(run: Run) -> None:
     code, out, err = run(*SMALL)
     assert (code, err) == (0, '')
     rows = table(out)
-    learners = ['HGNN', 'HNHN', 'HAT', 'AnchorRadar']
+    learners = ['HGNN', 'HNHN', 'HAT', 'AnchorRadar', 'StackedAnchorRadar']
     assert list(rows) == ['RandomHeuristic', 'DegreeHeuristic', *learners]
     accuracy = {name: float(cells[0]) for name, cells in rows.items()}
     assert accuracy['DegreeHeuristic'] > accuracy['RandomHeuristic'] + 5

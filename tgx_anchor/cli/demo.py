@@ -96,6 +96,7 @@ def _models(seed: int) -> 'dict[str, AnchorModel]':
         AnchorRadar,
         DegreeHeuristic,
         RandomHeuristic,
+        StackedAnchorRadar,
     )
 
     models: dict[str, AnchorModel] = {
@@ -113,6 +114,7 @@ def _models(seed: int) -> 'dict[str, AnchorModel]':
             seed=seed,
         )
     models['AnchorRadar'] = AnchorRadar(seed=seed)
+    models['StackedAnchorRadar'] = StackedAnchorRadar('both', seed=seed)
     return models
 
 
