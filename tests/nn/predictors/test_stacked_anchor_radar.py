@@ -15,15 +15,17 @@ from torch_geometric.data import Batch
 from torch_geometric.utils import scatter
 
 from tests.devices import second_device
+from tests.nn.predictors.radar import column
 from tests.nn.predictors.stacked import (
     planted,
     quick,
     same_state,
+    shuffled_anchors,
 )
 from tests.nn.predictors.test_model_file import forge, refusal, set_entry, set_param
 from tests.strategies import SETTINGS, Renaming, hypergraphs, one_line_error, to_data
 from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.datasets import AnchorDataset, PlantedAnchorDataset
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import (
     AnchorModel,
@@ -32,6 +34,7 @@ from tgx_anchor.nn import (
     RandomHeuristic,
     StackedAnchorRadar,
 )
+from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.transforms import (
     AddPairFeatures,
     AddTemporalFeatures,
@@ -1592,3 +1595,173 @@ def test_tune_takes_all_learners_by_default(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, 'lightgbm', None)
     with one_line_error('LightGBM'):
         StackedAnchorRadar.tune(data, progress=False, views='A')
+
+
+# Leaks ###########################################################################
+
+
+def mean_and_error(values: list[float]) -> tuple[float, float]:
+    value = torch.tensor(values, dtype=torch.double)
+    return float(value.mean()), float(value.std()) / len(values) ** 0.5
+
+
+@pytest.mark.parametrize('learner', ['mlp', 'boosting'])
+def test_random_anchors_teach_nothing(learner: str) -> None:
+    # Neither about the true anchors of others, nor about random ones.
+    gains: dict[str, list[float]] = {'true': [], 'random': [], 'assessed': []}
+    evaluator = AnchorEvaluator(chance=True)
+    for seed in range(6):
+        data = planted(seed, 400, 0.4)
+        random = data.clone()
+        random.y = shuffled_anchors(data, seed)
+        model = quick(learner=learner).fit(random)
+        proba = model.predict_proba(random)
+        for name, judged in (('true', data), ('random', random)):
+            found = evaluator.eval(proba, judged, data.test_mask)
+            gains[name].append(found['accuracy'] - found['chance'])
+        assessed = model.held_out.mean('correct') - model.held_out.mean('chance')
+        gains['assessed'].append(assessed)
+    for values in gains.values():
+        mean, error = mean_and_error(values)
+        assert abs(mean) < 3 * error
+        assert error < 0.05
+
+
+@pytest.mark.parametrize('learner', ['mlp', 'boosting'])
+@pytest.mark.parametrize('has_validation', [True, False])
+def test_anchors_outside_of_the_masks_are_not_seen(
+    learner: str, has_validation: bool
+) -> None:
+    data = for_trees() if has_validation else planted()
+    seen = data.train_mask | data.val_mask
+    if not has_validation:
+        del data.val_mask
+        seen = data.train_mask
+    blind = data.clone()
+    blind.y = data['y'] & seen[data.hyperedge_index[1]]
+    model = quick(learner=learner).fit(data)
+    assert same_state(model, quick(learner=learner).fit(blind))
+
+
+def moved_validation(data: AnchorData) -> AnchorData:
+    """The anchors of validation groups are given to the next member."""
+    out: AnchorData = data.clone()
+    y: Tensor = data['y'].clone()
+    for hyperedge in data.val_mask.nonzero().view(-1).tolist():
+        rows = (data.hyperedge_index[1] == hyperedge).nonzero().view(-1)
+        y[rows] = y[rows].roll(1)
+    out.y = y
+    return out
+
+
+@pytest.mark.parametrize('learner', LEARNERS)
+def test_validation_anchors_choose_weights_only(learner: str) -> None:
+    data = planted() if learner == 'mlp' else for_trees()
+    other = moved_validation(data)
+    assert not torch.equal(other['y'], data['y'])
+    model, twin = quick(learner=learner), quick(learner=learner)
+    # What the last step adds up, before it is forgotten.
+    columns = []
+    for each, part in ((model, data), (twin, other)):
+        each._fit(part, FitRun())
+        assert each._scored is not None
+        columns.append(each._scored.column)
+    assert torch.equal(*columns)
+    model.fit(data)
+    twin.fit(other)
+    mine, yours = model.state_dict(), twin.state_dict()
+    different = {key for key in mine if not torch.equal(mine[key], yours[key])}
+    chosen = {'blend.weight', 'proba', 'held_out.table'}
+    assert chosen <= different
+    assert all(key in chosen or key.startswith('calibrator') for key in different)
+    # Nothing at all, where there is nothing to choose.
+    fixed = {'learner': learner, 'last_step': 'belief', 'calibration': None}
+    model, twin = quick(**fixed).fit(data), quick(**fixed).fit(other)
+    mine, yours = model.state_dict(), twin.state_dict()
+    different = {key for key in mine if not torch.equal(mine[key], yours[key])}
+    assert different == {'held_out.table'}
+    assert torch.equal(model.predict_proba(data), twin.predict_proba(other))
+    # Unless they are to be learnt from.
+    model = quick(learner=learner, views='AB').fit(data, use_val=True)
+    twin = quick(learner=learner, views='AB').fit(other, use_val=True)
+    assert not same_state(model.passes, twin.passes)
+
+
+@pytest.mark.parametrize(
+    'has_validation', [True, pytest.param(False, marks=pytest.mark.slow)]
+)
+def test_assessed_accuracy_is_that_of_others(has_validation: bool) -> None:
+    # Although the weights of the last step are chosen by the groups it is measured on.
+    differences = []
+    for seed in range(6):
+        data = planted(seed, 300, 0.4)
+        if not has_validation:
+            del data.val_mask
+        model = quick(views='ABD').fit(data)
+        found = model.score(data, data.test_mask & data.choice_mask)
+        differences.append(model.held_out.mean('correct') - found)
+    mean, error = mean_and_error(differences)
+    assert abs(mean) < 3 * error
+    assert error < 0.05
+
+
+def shuffled_time(data: AnchorData, seed: int) -> AnchorData:
+    out = copy.copy(data)
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(data.num_hyperedges, generator=generator)
+    out.hyperedge_time = data.hyperedge_time[order]
+    return out
+
+
+def test_shuffled_time_tells_nothing() -> None:
+    gains = []
+    for seed in range(6):
+        data = planted(seed, 300, 0.4)
+        data.hyperedge_time = torch.arange(300)
+        data = shuffled_time(data, seed)
+        told, blind = (quick(time=time).fit(data) for time in (True, False))
+        gains.append(
+            told.score(data, data.test_mask) - blind.score(data, data.test_mask)
+        )
+    mean, error = mean_and_error(gains)
+    assert mean < 3 * error
+    assert error < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.mirror
+def test_shuffled_time_tells_nothing_about_emails(mirror: Path, tmp_path: Path) -> None:
+    data: Any = AnchorDataset('emER', root=tmp_path)[0]
+    assert 'hyperedge_time' in data
+    data = RandomHyperedgeSplit(num_splits=4)(data)
+    gains: dict[str, list[float]] = {'time': [], 'shuffled': []}
+    for split in range(4):
+        part = column(data, split)
+        blind = StackedAnchorRadar(time=False).fit(part)
+        before = blind.score(part, part.test_mask)
+        for name, told in (('time', part), ('shuffled', shuffled_time(part, split))):
+            found = StackedAnchorRadar().fit(told).score(told, part.test_mask)
+            gains[name].append(found - before)
+    mean, error = mean_and_error(gains['shuffled'])
+    assert mean < 3 * error
+    # True times do tell.
+    assert mean_and_error(gains['time'])[0] > max(mean, 0)
+
+
+# How good it is ##################################################################
+
+
+@pytest.mark.slow
+@pytest.mark.mirror
+@pytest.mark.parametrize(('name', 'least'), [('emER', 66.0), ('qaBI', 87.3)])
+def test_accuracy_on_real_data(
+    mirror: Path, tmp_path: Path, name: str, least: float
+) -> None:
+    data: Any = AnchorDataset(name, root=tmp_path)[0]
+    model = StackedAnchorRadar(time=False)
+    data = RandomHyperedgeSplit(num_splits=3)(model.required_transform()(data))
+    found = []
+    for split in range(3):
+        part = column(data, split)
+        found.append(100 * model.fit(part).score(part, part.test_mask))
+    assert sum(found) / 3 > least
