@@ -296,9 +296,9 @@ def test_without_a_mask_all_known_choices_count() -> None:
 def test_last_step_without_validation() -> None:
     # Fitted to groups that five further models were not shown.
     data = planted()
-    model = quick().fit(data)
+    model = quick(views='AB').fit(data)
     del data.val_mask
-    cross = quick().fit(data)
+    cross = quick(views='AB').fit(data)
     for key, value in model.passes.state_dict().items():
         assert torch.equal(value, cross.passes.state_dict()[key])
     prior = cross.passes.weights('blend')
@@ -307,13 +307,14 @@ def test_last_step_without_validation() -> None:
     assert cross.calibrated
     assert len(cross.held_out) == int((data.train_mask & data.choice_mask).sum())
     # Without a calibration, there are no further models.
-    plain = quick(calibration=None).fit(data)
+    plain = quick(views='AB', calibration=None).fit(data)
     assert plain.blend.weight.tolist() == pytest.approx(prior)
     assert (plain.calibrated, len(plain.held_out)) == (False, 0)
     # Few groups to validate with are not enough.
     few = planted()
     few.val_mask &= few.val_mask.long().cumsum(0) < 9
-    assert torch.equal(quick().fit(few).blend.weight, cross.blend.weight)
+    model = quick(views='AB').fit(few)
+    assert torch.equal(model.blend.weight, cross.blend.weight)
 
 
 @pytest.mark.parametrize('name', ['belief', 'share', 'strength'])
@@ -595,15 +596,17 @@ def test_interrupted_while_groups_are_held_out(
 
 @pytest.mark.parametrize('name', ['all', 'one pass', 'nothing known'])
 def test_second_device(name: str) -> None:
-    expected = quick(**VARIANTS[name]).fit(planted()).predict_proba(planted())
+    options = {**VARIANTS[name], 'calibration': None}
+    small = planted(0, 90)
+    expected = quick(**options).fit(small).predict_proba(small)
     with second_device() as device:
-        data = planted().to(device)
-        model = quick(**VARIANTS[name]).to(device).fit(data)
+        data = small.to(device)
+        model = quick(**options).to(device).fit(data)
         proba = model.predict_proba(data)
         assert proba.device == device
         assert {value.device for value in model.state_dict().values()} == {device}
         model.predict(data, k=2)
-        assert model.predict_proba(planted(1).to(device)).device == device
+        assert model.predict_proba(planted(1, 90).to(device)).device == device
         # Groups of known people.
         part = data.hyperedge_subgraph(data.hyperedge_size > 1)
         assert model.predict_proba(part).device == device
@@ -613,11 +616,13 @@ def test_second_device(name: str) -> None:
     torch.testing.assert_close(proba.cpu(), expected, rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_second_device_without_validation() -> None:
     with second_device() as device:
-        data = planted().to(device)
+        data = planted(0, 70, 0.6).to(device)
         del data.val_mask
-        model = quick(views='AB').to(device).fit(data)
+        model = quick(views='B').to(device).fit(data)
+        assert model.calibrated
         assert {value.device for value in model.state_dict().values()} == {device}
         assert model.predict_proba(data).device == device
 
@@ -673,8 +678,9 @@ def test_any_hypergraph(data: AnchorData, name: str) -> None:
         with one_line_error('no hyperedge to learn from'):
             model.fit(data)
         return
+    model.fit(data)
     for each in (data, without_labels(data)):
-        proba = model.fit(data).predict_proba(each, same_people=False)
+        proba = model.predict_proba(each, same_people=False)
         torch.testing.assert_close(
             group_sums(data, proba), torch.ones_like(group_sums(data, proba))
         )
@@ -765,7 +771,7 @@ def test_several_anchors() -> None:
         torch.ones(int((data.hyperedge_size > 0).sum()), dtype=torch.double),
     )
     del data.val_mask
-    assert model.fit(data).calibrated
+    assert quick(views='AB').fit(data).calibrated
 
 
 def test_empty_tables_and_singletons(fitted: StackedAnchorRadar) -> None:
@@ -1283,13 +1289,13 @@ def renamed(
     ('kwargs', 'hyperedges'),
     [
         ({}, False),
-        ({'views': 'ABCF'}, True),
+        ({'views': 'ABCF', 'calibration': None}, True),
         ({'views': 'A', 'last_step': 'strength'}, True),
     ],
 )
 def test_names_do_not_matter(kwargs: dict[str, Any], hyperedges: bool) -> None:
-    # Folds of node sets are drawn in the order of the hyperedges: with the view D, they
-    # must stay where they are.
+    # Folds of node sets are drawn in the order of the hyperedges: with the view D or a
+    # calibration, they must stay where they are.
     data = planted()
     other, twin = renamed(data, hyperedges)
     model, again = quick(**kwargs).fit(data), quick(**kwargs).fit(twin)
@@ -1624,7 +1630,7 @@ def test_random_anchors_teach_nothing(learner: str) -> None:
     for values in gains.values():
         mean, error = mean_and_error(values)
         assert abs(mean) < 3 * error
-        assert error < 0.05
+        assert error < 0.08
 
 
 @pytest.mark.parametrize('learner', ['mlp', 'boosting'])
@@ -1666,14 +1672,15 @@ def test_validation_anchors_choose_weights_only(learner: str) -> None:
         each._fit(part, FitRun())
         assert each._scored is not None
         columns.append(each._scored.column)
+        each._hold_out(part, FitRun())
     assert torch.equal(*columns)
-    model.fit(data)
-    twin.fit(other)
     mine, yours = model.state_dict(), twin.state_dict()
     different = {key for key in mine if not torch.equal(mine[key], yours[key])}
     chosen = {'blend.weight', 'proba', 'held_out.table'}
     assert chosen <= different
     assert all(key in chosen or key.startswith('calibrator') for key in different)
+    if learner == 'both':
+        return
     # Nothing at all, where there is nothing to choose.
     fixed = {'learner': learner, 'last_step': 'belief', 'calibration': None}
     model, twin = quick(**fixed).fit(data), quick(**fixed).fit(other)
@@ -1687,11 +1694,28 @@ def test_validation_anchors_choose_weights_only(learner: str) -> None:
     assert not same_state(model.passes, twin.passes)
 
 
+def test_groups_are_judged_blind() -> None:
+    # By weights of the last step that were fitted to other groups.
+    data = planted()
+    model = quick(views='AB')
+    model._fit(data, FitRun())
+    mask = data.val_mask & data.choice_mask
+    before = model._validated_proba(data, mask)
+    hyperedge = data.hyperedge_index[1]
+    for number in mask.nonzero().view(-1).tolist()[:3]:
+        one = data.clone()
+        one.val_mask = torch.arange(200) == number
+        after = model._validated_proba(moved_validation(one), mask)
+        row = hyperedge == number
+        assert torch.equal(after[row], before[row])
+        assert not torch.equal(after[~row], before[~row])
+
+
 @pytest.mark.parametrize(
     'has_validation', [True, pytest.param(False, marks=pytest.mark.slow)]
 )
 def test_assessed_accuracy_is_that_of_others(has_validation: bool) -> None:
-    # Although the weights of the last step are chosen by the groups it is measured on.
+    # Although the last step is fitted to the groups that it is measured on.
     differences = []
     for seed in range(6):
         data = planted(seed, 300, 0.4)
@@ -1702,7 +1726,7 @@ def test_assessed_accuracy_is_that_of_others(has_validation: bool) -> None:
         differences.append(model.held_out.mean('correct') - found)
     mean, error = mean_and_error(differences)
     assert abs(mean) < 3 * error
-    assert error < 0.05
+    assert error < 0.06
 
 
 def shuffled_time(data: AnchorData, seed: int) -> AnchorData:

@@ -251,11 +251,11 @@ class AnchorModel(torch.nn.Module, ABC):
     def _hold_out(self, data: AnchorData, run: FitRun) -> None:
         # Calibrates the fitted model, and keeps how well it predicts known anchors that
         # it has not learnt from.
-        self.calibrator = Calibrator().train(self.training)
-        self.held_out = HeldOut().train(self.training)
+        device = data.hyperedge_index.device
+        self.calibrator = Calibrator().train(self.training).to(device)
+        self.held_out = HeldOut().train(self.training).to(device)
         if data.get('y') is None or data.num_incidences == 0:
             return
-        self.calibrator.to(data.hyperedge_index.device)
         number = distinct_hyperedges(
             data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
         )
@@ -278,7 +278,8 @@ class AnchorModel(torch.nn.Module, ABC):
             mask = val & ~train & data.known_mask & data.choice_mask
             if _count_distinct(number, mask) >= _MIN_HELD_OUT and train.any():
                 score = degree_sign(data, train) * log_degree(data)
-                return HeldOutScores(mask, self._raw_proba(data).double(), score)
+                proba = self._validated_proba(data, mask).double()
+                return HeldOutScores(mask, proba, score)
         if not self._is_quick or self.calibration is None or run.interrupted:
             return None
         mask = training_mask(data, run.use_val) & data.choice_mask
@@ -293,6 +294,10 @@ class AnchorModel(torch.nn.Module, ABC):
             # The model itself is complete.
             run.interrupted = True
             return None
+
+    def _validated_proba(self, data: AnchorData, mask: Tensor) -> Tensor:  # noqa: ARG002
+        # The probabilities of validation hyperedges, to judge the model by.
+        return self._raw_proba(data)
 
     def _fit_predict(self, data: AnchorData) -> Tensor:
         # Fits another model like this one, and returns its probabilities, or columns

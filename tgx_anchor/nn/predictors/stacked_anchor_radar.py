@@ -24,7 +24,6 @@ from tgx_anchor.nn.predictors.calibrator import (
     Calibrator,
     check_calibration,
 )
-from tgx_anchor.nn.predictors.copy_weight import copy_weight
 from tgx_anchor.nn.predictors.cross_fit import HeldOutScores
 from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.held_out import HeldOut
@@ -59,15 +58,12 @@ from tgx_anchor.transforms import (
     AddTemporalFeatures,
     AddTopologicalFeatures,
 )
-from tgx_anchor.utils import (
-    NodeSets,
-    collapse_incidences,
-    distinct_hyperedges,
-    node_sets,
-)
+from tgx_anchor.utils import NodeSets, collapse_incidences, node_sets
 
 #: The arguments that :meth:`StackedAnchorRadar.tune` tries.
 TUNE_GRID: dict[str, tuple[Any, ...]] = {'learner': get_args(LearnerName)}
+# The number of folds of known groups that the last step is judged with.
+_NUM_FOLDS = 5
 
 
 class _Scored(NamedTuple):
@@ -383,12 +379,8 @@ class StackedAnchorRadar(AnchorModel):
         column, belief, strength, kappa = passes.result
         del passes.result
 
-        blend = Blend(passes.weights(self.last_step)).to(index.device)
-        if self.last_step == 'blend' and val_mask.any():
-            share, weight = stack.labels(y, val_mask)
-            row = (weight > 0)[stack.units.unit]
-            group = torch.unique(stack.units.unit[row], return_inverse=True)[1]
-            blend.fit(LearningRows(column[row], group, share[row], weight[weight > 0]))
+        scored = _Scored(stack, known, y, mask, column)
+        blend = self._new_blend(scored, y, val_mask)
         reference = belief[sets.row].to(torch.get_default_dtype())
         memory, _ = Memory().to(index.device).extended(data, mask, reference)
         self.passes, self.blend, self.memory = passes, blend, memory
@@ -399,8 +391,8 @@ class StackedAnchorRadar(AnchorModel):
         count = anchors_per_hyperedge(data, mask)
         self.num_anchors = torch.full_like(self.num_anchors, count)
         self.fitted_on = self._fingerprint(data)
-        self._scored = _Scored(stack, known, y, mask, column)
-        self._keep_proba(self._scored)
+        self._scored = scored
+        self._keep_proba(scored)
 
     @staticmethod
     def _validation_mask(data: AnchorData, mask: Tensor, run: FitRun) -> Tensor:
@@ -410,19 +402,30 @@ class StackedAnchorRadar(AnchorModel):
             return torch.zeros_like(mask)
         return labelled_mask(data, 'val_mask') & ~mask & data.choice_mask
 
+    def _new_blend(self, scored: _Scored, y: Tensor, mask: Tensor) -> Blend:
+        # A last step that is fitted to some hyperedges.
+        stack, column = scored.stack, scored.column
+        out = Blend(self.passes.weights(self.last_step)).to(column.device)
+        if self.last_step == 'blend' and mask.any():
+            share, weight = stack.labels(y, mask)
+            row = (weight > 0)[stack.units.unit]
+            group = torch.unique(stack.units.unit[row], return_inverse=True)[1]
+            out.fit(LearningRows(column[row], group, share[row], weight[weight > 0]))
+        return out
+
     def _keep_proba(self, scored: _Scored) -> None:
         # Keeps the probabilities of the fitted hypergraph, sorted by node in each
         # hyperedge, since the incidences of the same hypergraph may come in any order.
-        proba, stack = self._to_proba(scored), scored.stack
+        proba, stack = self._to_proba(scored, self.blend), scored.stack
         kept, place = collapse_incidences(stack.hyperedge_index, stack.num_nodes)
         self.proba = proba.new_zeros(kept.size(1))
         self.proba[place] = proba
 
-    def _to_proba(self, scored: _Scored) -> Tensor:
+    def _to_proba(self, scored: _Scored, blend: Blend) -> Tensor:
         # The probabilities of all incidences, in which other known copies count.
         stack, known, y, mask, column = scored
         units, hyperedge = stack.units, stack.hyperedge_index[1]
-        proba = softmax(self.blend(column), units.unit, num_nodes=units.num_units)
+        proba = softmax(blend(column), units.unit, num_nodes=units.num_units)
         # A group is no evidence of itself.
         own = _targets(stack.hyperedge_index, stack.num_nodes, y, mask)
         anchored = (known.credit[units.row][units.place] - own).clamp(min=0)
@@ -446,25 +449,40 @@ class StackedAnchorRadar(AnchorModel):
 
     def _from_held_out(self, scores: HeldOutScores, data: AnchorData) -> HeldOutScores:
         # Fits the last step to groups that other models have not learnt from.
-        mask, hyperedge = scores.mask, data.hyperedge_index[1]
-        num_nodes, size = int(data.num_nodes or 0), data.num_hyperedges
-        # Members that are listed twice count once.
-        index, place = collapse_incidences(data.hyperedge_index, num_nodes)
-        first = torch.empty_like(index[0])
-        first[place] = torch.arange(place.numel(), device=place.device)
-        column, row = scores.proba[first], mask[index[1]]
-        blend = Blend(self.passes.weights(self.last_step)).to(row.device)
-        if self.last_step == 'blend':
-            group = (mask.long().cumsum(0) - 1)[index[1, row]]
-            target = _targets(data.hyperedge_index, num_nodes, data['y'], mask)
-            number = distinct_hyperedges(index, num_nodes, size)[mask]
-            weight = copy_weight(number)
-            blend.fit(LearningRows(column[row], group, target[first[row]], weight))
-        self.blend = blend
-        if self._scored is not None:
-            self._keep_proba(self._scored)
-        proba = softmax(blend(column), index[1], num_nodes=size)[place]
-        return scores._replace(proba=_normalised(proba, hyperedge, size))
+        if self._scored is None:
+            raise RuntimeError("'_fit' must keep its columns")
+        stack, mask = self._scored.stack, scores.mask
+        row = mask[stack.hyperedge_index[1]]
+        column = torch.zeros_like(self._scored.column)
+        column[stack.units.place[row]] = scores.proba[row]
+        # All copies of a group were held out together.
+        known = self._scored.known.without(stack.sets.copies > 0, stack.sets)
+        blind = self._scored._replace(
+            known=known, mask=torch.zeros_like(mask), column=column
+        )
+        self.blend = self._new_blend(blind, data['y'], mask)
+        self._keep_proba(self._scored)
+        return scores._replace(proba=self._blind_proba(blind, data['y'], mask))
+
+    def _validated_proba(self, data: AnchorData, mask: Tensor) -> Tensor:
+        if self._scored is None:
+            raise RuntimeError("'_fit' must keep its columns")
+        return self._blind_proba(self._scored, data['y'], mask)
+
+    def _blind_proba(self, scored: _Scored, y: Tensor, mask: Tensor) -> Tensor:
+        # The probabilities of hyperedges, by weights that were fitted to others of
+        # them: those of the model have learnt from all.
+        proba = self._to_proba(scored, self.blend)
+        number = scored.stack.sets.number
+        generator = torch.Generator().manual_seed(self.seed)
+        order = torch.randperm(scored.stack.sets.num_sets, generator=generator)
+        fold = (order % _NUM_FOLDS).to(number.device)[number]
+        for each in range(_NUM_FOLDS):
+            chosen = mask & (fold == each)
+            blend = self._new_blend(scored, y, mask & ~chosen)
+            row = chosen[scored.stack.hyperedge_index[1]]
+            proba[row] = self._to_proba(scored, blend)[row]
+        return proba
 
     # Predicting ##############################################################
 
@@ -508,7 +526,7 @@ class StackedAnchorRadar(AnchorModel):
             num_nodes = int(data.num_nodes or 0)
             _, place = collapse_incidences(data.hyperedge_index, num_nodes)
             return _normalised(self.proba[place], hyperedge, size)
-        return self._to_proba(self._score_other(data, same_people))
+        return self._to_proba(self._score_other(data, same_people), self.blend)
 
     def _score_other(self, data: AnchorData, same_people: bool | None) -> _Scored:
         # Runs both passes on another hypergraph, together with remembered groups.
