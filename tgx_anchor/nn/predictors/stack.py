@@ -163,10 +163,8 @@ class Stack:
             - **output:** :math:`(R)`, sums to one in each set with a unit, else zero
         """
         units, number = self.units, self.sets.hyperedge_index[1]
-        count = torch.bincount(units.number, minlength=units.num_units).double()
+        total = scatter(log_belief.exp(), units.row, 0, self.sets.num_rows, 'sum')
         # Means of logarithms do not sum to one.
-        belief = log_belief.exp() * count[units.unit]
-        total = scatter(belief, units.row, 0, self.sets.num_rows, 'sum')
         sums = self.sets.total(total)[number]
         return torch.where(sums > 0, total / sums, 0.0)
 
