@@ -12,9 +12,9 @@ from tgx_anchor.nn.predictors.learning_rows import LearningRows
 _LR = 0.01
 _NUM_EPOCHS = 60
 _HIDDEN_CHANNELS = 64
-# The weight decay of a single known group, and the largest one. Few groups need more of
-# it than many.
-_WEIGHT_DECAY = 100.0
+# The number of known groups with a weight decay of one, and the largest weight decay.
+# Few groups need much more of it than many.
+_FEW_GROUPS = 130
 _MAX_DECAY = 0.4
 # Standardised features are cut off here: others tell nothing about such values.
 _MAX_FEATURE = 8.0
@@ -31,7 +31,7 @@ class MLPLearner(Learner):
 
     where :math:`\tilde{\mathbf{x}}` are standardised features. They are trained all at
     once by the cross-entropy within groups of stage 1 of AnchorRadar, with a weight
-    decay of :math:`\min (0.4, 100 / G)` for :math:`G` known groups.
+    decay of :math:`\min (0.4, (130 / G)^{3/2})` for :math:`G` known groups.
 
     Args:
         num_networks (int, optional): The number of MLPs. (default: :obj:`3`)
@@ -86,7 +86,7 @@ class MLPLearner(Learner):
         count, num_groups = self.num_networks, rows.weight.numel()
         group = rows.group.expand(count, -1)
         target = (rows.target * rows.weight[rows.group]).to(x.dtype) / num_groups
-        decay = min(_MAX_DECAY, _WEIGHT_DECAY / num_groups)
+        decay = min(_MAX_DECAY, (_FEW_GROUPS / num_groups) ** 1.5)
         optimizer = torch.optim.Adam(self.parameters(), _LR, weight_decay=decay)
         for _ in range(_NUM_EPOCHS):
             optimizer.zero_grad()
