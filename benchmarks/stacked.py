@@ -512,7 +512,7 @@ def cost_table(found: Found) -> list[list[str]]:
     lines = []
 
     def shortest(rows: Mapping[int, Row], name: str) -> float:
-        return min(getattr(row, name) for row in rows.values())
+        return min(float(getattr(row, name)) for row in rows.values())
 
     for setting in SETTINGS:
         base = found.get((setting, BASE, TRAIN), {})
