@@ -9,10 +9,12 @@ from torch_geometric.data import Batch
 
 from tests.devices import second_device
 from tests.explain.hypergraph import Given, radar_with_strengths, small
+from tests.nn.predictors import stacked
 from tests.nn.predictors.radar import planted, quick
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data
 from tgx_anchor.data import AnchorData
-from tgx_anchor.explain import Explainer, Explanation, explain
+from tgx_anchor.explain import Candidate, Explainer, Explanation, explain
+from tgx_anchor.explain.wording import reason_sentence
 from tgx_anchor.nn import (
     HGNN,
     AnchorPredictor,
@@ -20,7 +22,7 @@ from tgx_anchor.nn import (
     DegreeHeuristic,
     RandomHeuristic,
 )
-from tgx_anchor.transforms import AddTopologicalFeatures
+from tgx_anchor.transforms import AddTemporalFeatures, AddTopologicalFeatures
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -314,6 +316,201 @@ def test_old_and_new_groups() -> None:
     other = Explainer(model, new, same_people=False).explain(0)
     assert other.anchor is not None
     assert other.anchor.num_known == 0
+
+
+# StackedAnchorRadar ##############################################################
+
+STACKED: list[dict[str, Any]] = [{}, {'learner': 'both'}, {'views': 'ABCF'}]
+
+
+@pytest.mark.parametrize('options', STACKED)
+def test_stacked_contributions_add_up(options: dict[str, Any]) -> None:
+    data = stacked.planted(num_hyperedges=400)
+    data.x = torch.randn(data.num_nodes, 2, generator=torch.Generator().manual_seed(0))
+    model = stacked.quick(**options).fit(data)
+    best = model.predict(data, k=2).tolist()
+    kinds = set()
+    for out in Explainer(model, data).explain_all(data.choice_mask):
+        assert out.anchor is not None
+        assert out.runner_up is not None
+        assert out.preference is not None
+        assert [out.anchor.number, out.runner_up.number] == best[out.number]
+        total = sum(reason.contribution for reason in out.reasons)
+        assert total == pytest.approx(out.preference - 0.5, abs=1e-6)
+        assert all(abs(reason.contribution) < 1.5 for reason in out.reasons)
+        ordered = [reason.contribution for reason in out.reasons]
+        assert ordered == sorted(ordered, reverse=True)
+        assert out.anchor.strength is None
+        kinds |= {reason.kind for reason in out.reasons}
+    assert kinds >= {'centrality', 'attribute', 'record', 'rivals', 'belief'}
+
+
+def test_stacked_facts() -> None:
+    data = stacked.planted(num_hyperedges=400)
+    data.hyperedge_id = [f'g{i}' for i in range(data.num_hyperedges)]
+    model = stacked.quick().fit(data)
+    node, hyperedge = data.hyperedge_index
+    known = data.train_mask[hyperedge]
+    y = data['y'] & known
+    for out in Explainer(model, data).explain_all(data.choice_mask):
+        for person in (out.anchor, out.runner_up):
+            assert person is not None
+            own = (node == person.number) & (hyperedge != out.number)
+            assert person.num_known == int((own & known).sum())
+            assert person.num_anchored == int((own & y).sum())
+            assert person.num_known_here <= person.num_known - person.num_copies
+            assert (person.share is None) == (person.num_groups == 1)
+        told = str(out)
+        for reason in out.reasons:
+            value, rival = reason.value, reason.runner_up_value
+            if reason.kind in ('record', 'rivals', 'belief', 'copies'):
+                assert value is not None
+                assert rival is not None
+                text = reason_sentence(reason, *two(out), out.size)
+                # Never the opposite of what the model makes of it.
+                if text in told:
+                    assert (value - rival) * reason.contribution > 0
+
+
+def two(out: Explanation) -> tuple[Candidate, Candidate]:
+    assert out.anchor is not None
+    assert out.runner_up is not None
+    return out.anchor, out.runner_up
+
+
+def test_stacked_record() -> None:
+    # One person of each pair anchors all its groups, the other one none.
+    generator = torch.Generator().manual_seed(0)
+    groups = [torch.randperm(20, generator=generator)[:2].tolist() for _ in range(150)]
+    groups = [sorted(group) for group in groups]
+    data = to_data(groups, 20, [[max(group)] for group in groups])
+    data.train_mask = torch.arange(150) % 3 > 0
+    model = stacked.quick(views='BD', calibration=None).fit(data)
+    mask = ~data.train_mask & data.choice_mask
+    named = [out.reasons[0].kind for out in Explainer(model, data).explain_all(mask)]
+    assert set(named) <= {'record', 'belief', 'copies', 'centrality'}
+    count = sum(name in ('record', 'belief') for name in named)
+    assert count / len(named) > 0.8
+
+
+def timed() -> AnchorData:
+    """The anchor is the member that had been in the most groups before."""
+    generator = torch.Generator().manual_seed(0)
+    groups = [torch.randperm(60, generator=generator)[:3].tolist() for _ in range(300)]
+    data = to_data(groups, 60, [[] for _ in groups])
+    data.hyperedge_time = torch.randperm(300, generator=generator).double()
+    full = AddTemporalFeatures()(data.clone())
+    earlier = full.names('incidence_attr').index('time_earlier')
+    value = full.incidence_attr[:, earlier].view(-1, 3)
+    data.y = (value == value.amax(1, keepdim=True)).view(-1)
+    data.train_mask = torch.arange(300) % 3 == 0
+    return data
+
+
+def test_stacked_time() -> None:
+    data = timed()
+    model = stacked.quick(views='AB', calibration=None).fit(data)
+    found = list(Explainer(model, data).explain_all(~data.train_mask))
+    first = [out.reasons[0] for out in found]
+    # People in many groups have been in more of them before.
+    assert sum(r.kind == 'time' for r in first) / len(found) > 0.3
+    assert {r.kind for r in first} <= {'time', 'centrality', 'belief'}
+    (out,) = [out for out in found if out.reasons[0].name == 'time_earlier'][:1]
+    anchor, runner_up = two(out)
+    node, hyperedge = data.hyperedge_index
+    time = data.hyperedge_time
+    counts = [
+        int((time[hyperedge[node == person.number]] < time[out.number]).sum())
+        for person in (anchor, runner_up)
+    ]
+    assert counts[0] > counts[1]
+    assert f'had been in {counts[0]} group' in out.sentences()[1]
+    # Another hypergraph without times.
+    other = stacked.planted(1)
+    names = {
+        r.kind for out in Explainer(model, other).explain_all() for r in out.reasons
+    }
+    assert 'time' not in names
+    assert 'centrality' in names
+
+
+def test_stacked_copies() -> None:
+    data = stacked.planted(num_hyperedges=300)
+    groups: list[list[int]] = [[] for _ in range(data.num_hyperedges)]
+    anchors: list[list[int]] = [[] for _ in range(data.num_hyperedges)]
+    pairs = data.hyperedge_index.T.tolist()
+    for (v, e), is_anchor in zip(pairs, data['y'].tolist(), strict=True):
+        groups[e].append(v)
+        if is_anchor and bool(data.train_mask[e]):
+            anchors[e].append(v)
+    (e,) = (~data.train_mask & (data.hyperedge_size == 3)).nonzero()[0].tolist()
+    a, b, c = groups[e]
+    # Three known copies of a group against what the model says.
+    model = stacked.quick(calibration=None).fit(to_data(groups, 60, anchors))
+    chosen = int(model.predict(to_data(groups, 60, anchors))[e])
+    other = next(v for v in (a, b, c) if v != chosen)
+    data = to_data([*groups, *[[c, a, b]] * 3], 60, [*anchors, *[[other]] * 3])
+    model = stacked.quick(calibration=None).fit(data)
+    out = explain(model, data, e)
+    anchor, runner_up = two(out)
+    assert anchor.number == other
+    assert (anchor.num_copies, anchor.num_anchored_copies) == (3, 3)
+    assert (runner_up.num_copies, runner_up.num_anchored_copies) == (3, 0)
+    assert out.reasons[0].kind == 'copies'
+    assert 'anchored 3 of the 3 other known groups of the same people' in str(out)
+    # A known group is no copy of itself.
+    anchor, _ = two(explain(model, data, data.num_hyperedges - 1))
+    assert (anchor.num_copies, anchor.num_anchored_copies) == (2, 2)
+
+
+def test_stacked_old_and_new_groups() -> None:
+    data = stacked.planted(num_hyperedges=400)
+    data.node_id = [f'p{i}' for i in range(data.num_nodes)]
+    data.hyperedge_id = [f'g{i}' for i in range(data.num_hyperedges)]
+    early = torch.arange(data.num_hyperedges) < 300
+    old, new = data.hyperedge_subgraph(early), data.hyperedge_subgraph(~early)
+    for part in (old, new):
+        for name in ('incidence_attr', 'train_mask', 'val_mask', 'test_mask'):
+            del part[name]
+    new.y = torch.zeros(new.num_incidences, dtype=torch.bool)
+    model = stacked.quick(calibration=None).fit(old)
+    found = list(Explainer(model, new).explain_all(new.choice_mask))
+    told = [person for out in found for person in two(out)]
+    assert sum(person.num_known for person in told) > 100
+    assert sum(person.num_known_here for person in told) > 20
+    for out in found:
+        total = sum(reason.contribution for reason in out.reasons)
+        assert out.preference is not None
+        assert total == pytest.approx(out.preference - 0.5, abs=1e-6)
+    other = Explainer(model, new, same_people=False).explain(int(found[0].number))
+    assert two(other)[0].num_known == 0
+    # The data stays as it was.
+    assert 'incidence_attr' not in new
+
+
+def test_stacked_chunks_and_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = stacked.planted()
+    model = stacked.quick().fit(data)
+    explainer = Explainer(model, data)
+    whole = list(explainer.explain_all(range(40)))
+    monkeypatch.setattr('tgx_anchor.explain.explainer._CHUNK_GROUPS', 7)
+    for one, other in zip(whole, explainer.explain_all(range(40)), strict=True):
+        assert str(one) == str(other)
+    with second_device() as device:
+        moved = Explainer(model.to(device), data.to(device))
+        found = [str(out) for out in moved.explain_all(range(40))]
+    assert found == list(map(str, whole))
+
+
+@given(data=hypergraphs())
+@SETTINGS
+def test_any_hypergraph_is_explained_by_a_stack(data: AnchorData) -> None:
+    if not (data.known_mask & data.choice_mask).any():
+        return
+    model = stacked.quick(calibration=None).fit(data)
+    for out in Explainer(model, data).explain_all():
+        assert out.sentences()
+        assert all(math.isfinite(reason.contribution) for reason in out.reasons)
 
 
 # Other models ####################################################################

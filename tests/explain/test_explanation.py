@@ -108,3 +108,55 @@ def test_plain_values() -> None:
 def test_explanations_do_not_change() -> None:
     with pytest.raises(FrozenInstanceError):
         WHOLE.number = 1  # type: ignore[misc]
+
+
+# Reasons about groups ############################################################
+
+RECORD = Reason('record', 'record', 0.2, value=0.7, runner_up_value=0.3)
+RIVALS = Reason('rivals', 'rivals', 0.1, value=0.6, runner_up_value=0.2)
+STACKED = replace(
+    WHOLE,
+    model='StackedAnchorRadar',
+    anchor=replace(ANN, strength=None, num_known_here=3, num_anchored_here=2),
+    runner_up=replace(BOB, strength=None),
+    reasons=(RECORD, RIVALS),
+)
+SHARED = (
+    'ann anchored 2 of its 3 known groups with other members of this group, bob is in '
+    'none.'
+)
+
+
+def test_the_record_is_told_once_at_its_place() -> None:
+    first, *_ = LINES
+    assert STACKED.sentences() == [first, *LINES[3:5], SHARED]
+    other = replace(STACKED, reasons=(RIVALS, replace(RECORD, contribution=0.05)))
+    assert other.sentences() == [first, SHARED, *LINES[3:5]]
+
+
+def test_values_that_show_the_opposite_are_not_told() -> None:
+    odd = replace(RIVALS, value=0.1)
+    first, *_ = LINES
+    assert replace(STACKED, reasons=(RECORD, odd)).sentences() == [first, *LINES[3:5]]
+    assert replace(STACKED, reasons=(odd,)).sentences() == [
+        first,
+        'What decided cannot be told in a sentence.',
+        *LINES[3:5],
+    ]
+    against = replace(odd, contribution=-0.1)
+    told = replace(STACKED, reasons=(RECORD, against)).sentences()
+    assert told[-1] == (
+        'Against it: bob is in no known group with other members of this group, ann '
+        'anchored 2 of its 3.'
+    )
+    # In favour of the anchor by its values, but not in the eyes of the model.
+    against = replace(RIVALS, contribution=-0.1)
+    assert len(replace(STACKED, reasons=(RECORD, against)).sentences()) == 3
+
+
+def test_what_has_no_values_is_not_told_against() -> None:
+    place = Reason('centrality', 'centrality', 0.1)
+    told = replace(STACKED, reasons=(RECORD, place)).sentences()
+    assert told[-1] == 'ann differs from bob in its place among all groups.'
+    against = replace(place, contribution=-0.1)
+    assert len(replace(STACKED, reasons=(RECORD, against)).sentences()) == 3

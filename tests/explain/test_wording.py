@@ -1,11 +1,14 @@
+import math
 from typing import Any
 
 import pytest
 
 from tgx_anchor.explain.candidate import Candidate
+from tgx_anchor.explain.feature import TIMES
 from tgx_anchor.explain.reason import Reason
 from tgx_anchor.explain.wording import (
     against_sentence,
+    is_plain,
     percent_text,
     person_text,
     reason_sentence,
@@ -278,3 +281,196 @@ def test_records(
         known_against=against,
     )
     assert record_sentence(ann) == text
+
+
+# Time ############################################################################
+
+
+def timed(name: str, value: float, rival: float) -> Reason:
+    return Reason(name, 'time', 0.2, value=value, runner_up_value=rival)
+
+
+@pytest.mark.parametrize(
+    ('given', 'text'),
+    [
+        (
+            timed('time_earlier', math.log(13), math.log(4)),
+            'ann had been in 12 groups before this one, bob in 3.',
+        ),
+        (
+            timed('time_earlier', 0.0, math.log(2)),
+            'ann had been in no group before this one, bob in 1.',
+        ),
+        (
+            timed('time_later', math.log(2), 0.0),
+            'ann is in 1 group after this one, bob in none.',
+        ),
+        (
+            timed('time_is_first', 1, 0),
+            'This is the first group of ann, and not that of bob.',
+        ),
+        (
+            timed('time_is_last', 0, 1),
+            'This is the last group of bob, and not that of ann.',
+        ),
+        (
+            timed('time_since_start', 3.1, 3.0),
+            'The first group of ann is longer ago than that of bob.',
+        ),
+        (
+            timed('time_until_end', 3.0, 3.1),
+            'The last group of bob is later than that of ann.',
+        ),
+        (
+            timed('time_position', 0.5, 0.25),
+            'This group is later among those of ann than among those of bob.',
+        ),
+        (
+            Reason('time', 'time', 0.2),
+            'ann differs from bob in the times of its groups.',
+        ),
+    ],
+)
+def test_times(given: Reason, text: str) -> None:
+    assert reason_sentence(given, ANN, BOB, 3) == text
+    if given.value is not None:
+        small = text if text.startswith('ann') else f'{text[0].lower()}{text[1:]}'
+        assert against_sentence(given, ANN, BOB) == f'Against it: {small}'
+
+
+def test_every_time_has_words() -> None:
+    for name in TIMES:
+        text = reason_sentence(timed(name, 1.0, 0.5), ANN, BOB, 3)
+        assert 'ann' in text
+        assert 'bob' in text
+
+
+# Shares of groups ################################################################
+
+
+def here(name: str, anchored: int, known: int) -> Candidate:
+    return person(name, num_anchored_here=anchored, num_known_here=known)
+
+
+@pytest.mark.parametrize(
+    ('own', 'other', 'size', 'text'),
+    [
+        (
+            (3, 5),
+            (1, 4),
+            3,
+            'ann anchored 3 of its 5 known groups with other members of this group, '
+            'bob anchored 1 of its 4.',
+        ),
+        (
+            (1, 1),
+            (0, 3),
+            4,
+            'ann anchored its only known group with other members of this group, bob '
+            'anchored none of its 3.',
+        ),
+        (
+            (2, 2),
+            (0, 1),
+            4,
+            'ann anchored all its 2 known groups with other members of this group, bob '
+            'did not anchor its only one.',
+        ),
+        (
+            (0, 0),
+            (0, 2),
+            3,
+            'ann is in no known group with other members of this group, bob anchored '
+            'none of its 2.',
+        ),
+        (
+            (2, 3),
+            (1, 3),
+            2,
+            'ann anchored 2 of the 3 other known groups with bob, bob anchored 1.',
+        ),
+        ((1, 1), (0, 1), 2, 'ann anchored the only other known group with bob.'),
+    ],
+)
+def test_rivals(
+    own: tuple[int, int], other: tuple[int, int], size: int, text: str
+) -> None:
+    ann, bob = here('ann', *own), here('bob', *other)
+    given = Reason('rivals', 'rivals', 0.2, value=0.6, runner_up_value=0.2)
+    assert reason_sentence(given, ann, bob, size) == text
+    assert against_sentence(given, bob, ann, size) == f'Against it: {text}'
+
+
+def test_copies() -> None:
+    ann = person('ann', num_copies=3, num_anchored_copies=2)
+    bob = person('bob', num_copies=3, num_anchored_copies=1)
+    given = Reason('copies', 'copies', 0.2, value=0.6, runner_up_value=0.2)
+    assert reason_sentence(given, ann, bob, 3) == (
+        'ann anchored 2 of the 3 other known groups of the same people, bob anchored 1.'
+    )
+    ann = person('ann', num_copies=1, num_anchored_copies=1)
+    assert reason_sentence(given, ann, person('bob', num_copies=1), 3) == (
+        'ann anchored the only other known group of the same people.'
+    )
+
+
+def test_record_against() -> None:
+    ann = person('ann', num_known=4, num_anchored=1)
+    bob = person('bob', num_known=6, num_anchored=5)
+    given = Reason('record', 'record', -0.2, value=0.3, runner_up_value=0.8)
+    assert against_sentence(given, ann, bob) == (
+        'Against it: bob anchored 5 of its 6 known groups, ann anchored 1 of its 4.'
+    )
+
+
+@pytest.mark.parametrize(
+    ('own', 'other', 'text'),
+    [
+        (
+            0.7,
+            0.204,
+            'ann anchors 70 % of its groups by known anchors and estimates, bob 20 %.',
+        ),
+        (
+            0.7,
+            None,
+            'ann anchors 70 % of its groups by known anchors and estimates, bob is in '
+            'no other group.',
+        ),
+        (
+            None,
+            0.05,
+            'ann is in no other group, bob anchors 5 % of its groups by known anchors '
+            'and estimates.',
+        ),
+    ],
+)
+def test_beliefs(own: float | None, other: float | None, text: str) -> None:
+    ann, bob = person('ann', share=own), person('bob', share=other)
+    given = Reason('belief', 'belief', 0.2, value=0.6, runner_up_value=0.2)
+    assert reason_sentence(given, ann, bob, 3) == text
+
+
+def test_plain_reasons() -> None:
+    for kind in ('record', 'rivals', 'copies', 'belief'):
+        for value, contribution, plain in (
+            (0.6, 0.1, True),
+            (0.6, -0.1, False),
+            (0.2, -0.1, True),
+            (0.2, 0.1, False),
+            (0.4, 0.1, False),
+        ):
+            given = Reason(kind, kind, contribution, value=value, runner_up_value=0.4)
+            assert is_plain(given) == plain
+    # The same number in words.
+    given = Reason('belief', 'belief', 0.1, value=0.401, runner_up_value=0.4)
+    assert not is_plain(given)
+    assert is_plain(reason('age', 'attribute', 1, 2, 1, 2))
+    assert is_plain(Reason('strength', 'strength', 0.1))
+
+
+def test_contacts() -> None:
+    given = reason('contacts', 'centrality', 0.4, 0.2, 0.1, 0.2)
+    assert reason_sentence(given, ANN, BOB, 3) == (
+        'ann has the highest number of contacts of the group.'
+    )

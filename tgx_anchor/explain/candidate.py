@@ -24,8 +24,17 @@ class Candidate:
             strongest member, or one of the strongest if groups have several anchors.
             (default: :obj:`None`)
         share (float, optional): The share of its groups that it anchors, by known
-            anchors where there are any, and otherwise by strength.
+            anchors where there are any, and otherwise by strength or by belief.
             (default: :obj:`None`)
+        num_known_here (int, optional): The number of its known groups with another
+            member of this group, but not with the same members.
+            (default: :obj:`0`)
+        num_anchored_here (int, optional): The number of those that it anchors.
+            (default: :obj:`0`)
+        num_copies (int, optional): The number of other known groups with the same
+            members. (default: :obj:`0`)
+        num_anchored_copies (int, optional): The number of those that it anchors.
+            (default: :obj:`0`)
     """
 
     id: Any
@@ -39,3 +48,7 @@ class Candidate:
     strength: float | None = None
     num_strongest: int | None = None
     share: float | None = None
+    num_known_here: int = 0
+    num_anchored_here: int = 0
+    num_copies: int = 0
+    num_anchored_copies: int = 0

@@ -16,14 +16,23 @@ from tgx_anchor.explain.agreement import Agreement, agreement, record_skill
 from tgx_anchor.explain.attribution import integrated_gradients
 from tgx_anchor.explain.candidate import Candidate
 from tgx_anchor.explain.explanation import TIE, Explanation
-from tgx_anchor.explain.feature import Feature, degree_feature, member_features
-from tgx_anchor.explain.known_groups import KnownGroups
+from tgx_anchor.explain.feature import (
+    CONTACTS,
+    TIMES,
+    Feature,
+    degree_feature,
+    member_features,
+)
+from tgx_anchor.explain.group_reasons import group_reasons
+from tgx_anchor.explain.known_groups import KnownGroups, SharedGroups
 from tgx_anchor.explain.reason import Reason
+from tgx_anchor.explain.stacked_parts import StackedParts
 from tgx_anchor.nn import (
     AnchorModel,
     AnchorRadar,
     DegreeHeuristic,
     IncidenceScorer,
+    StackedAnchorRadar,
 )
 from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.predictors.incidence_features import incidence_features
@@ -89,6 +98,20 @@ class Explainer:
     strengths (:obj:`stages="first"`), :math:`p = \sigma(\Delta)`, there is no rest, and
     :math:`r_f` only orders the reasons.
 
+    For :class:`~tgx_anchor.nn.StackedAnchorRadar`, :math:`\Delta` is the difference of
+    the scores of the last step, which is divided among known groups, beliefs,
+    centralities, time and attributes (:class:`~tgx_anchor.explain.stacked_parts.
+    StackedParts`). With the probability :math:`r` before it is calibrated,
+
+    .. math::
+        r - \frac{1}{2} = \sum_f \phi_f \, \frac{\sigma(\Delta) - 1/2}{\Delta} +
+        \left( r - \sigma(\Delta) \right),
+
+    where the last term is due to known groups of the same members; in groups whose
+    anchors the model was fitted with, also to beliefs of models that have not seen
+    them, which are not kept. For :math:`p < r`, all parts are reduced by the same
+    factor; for :math:`p > r`, those in favour of the anchor are increased.
+
     A :class:`~tgx_anchor.nn.DegreeHeuristic` has the degree as its only reason. Other
     models have no reasons, only probabilities and known groups.
 
@@ -123,10 +146,14 @@ class Explainer:
             data.hyperedge_index[0], minlength=int(data.num_nodes or 0)
         )
         self._strengths = self._learnt_strengths()
+        self._stacked: StackedParts | None = None
+        if isinstance(model, StackedAnchorRadar):
+            self._stacked = StackedParts(model, data, same_people)
         self._features = self._compared_features()
         self._agreement = [self._measure(feature) for feature in self._features]
         self._trust = self._relative_skills()
-        self._centralities = self._ordered_centralities()
+        self._centralities = self._ordered('centrality', (*CENTRALITIES, CONTACTS))
+        self._times = self._ordered('time', TIMES)
 
     def explain(self, hyperedge: Any) -> Explanation:
         r"""Explains the prediction for one group.
@@ -269,6 +296,8 @@ class Explainer:
         return _Strengths(strength, strongest.round().long(), share(known, 1.0))
 
     def _compared_features(self) -> list[Feature]:
+        if self._stacked is not None:
+            return self._stacked.features
         if isinstance(self.model, DegreeHeuristic):
             return [degree_feature(self.data)]
         if isinstance(self.model, AnchorRadar) and self.model.scorer is not None:
@@ -276,6 +305,8 @@ class Explainer:
         return []
 
     def _measure(self, feature: Feature) -> Agreement | None:
+        if feature.kind not in ('centrality', 'attribute', 'time'):
+            return None
         if feature.per_node:
             groups = self._known.hypergraph
             if groups.num_hyperedges == 0:
@@ -285,6 +316,8 @@ class Explainer:
         return agreement(feature.value, self.data, mask) if mask.any() else None
 
     def _relative_skills(self) -> list[float]:
+        if self._stacked is not None:
+            return [1.0] * len(self._features)
         groups = self._known.hypergraph
         skills = [found.skill for found in self._agreement if found is not None]
         if skills and groups.num_hyperedges > 0:
@@ -295,13 +328,12 @@ class Explainer:
             for found in self._agreement
         ]
 
-    def _ordered_centralities(self) -> list[int]:
-        # The places of centralities among the features, those first that stand for the
-        # others: of equally good ones in the order of 'CENTRALITIES'.
-        order = list(CENTRALITIES)
+    def _ordered(self, kind: str, order: Sequence[str]) -> list[int]:
+        # The places of the features of a kind of which one is told for all: the best
+        # first, and equally good ones in the given order.
         rates: dict[int, float] = {}
         for k, feature in enumerate(self._features):
-            if feature.kind == 'centrality':
+            if feature.kind == kind:
                 found = self._agreement[k]
                 rates[k] = 0.0 if found is None else found.rate
         best = max(rates, key=rates.__getitem__, default=-1)
@@ -323,24 +355,29 @@ class Explainer:
         is_choice = best[:, 1] >= 0
         parts = self._parts(chosen[is_choice], best[is_choice])
         node = torch.cat([self.data.hyperedge_index[0], best.new_full((1,), -1)])[best]
+        shared = [[SharedGroups()] * 2] * len(chosen)
+        if self._stacked is not None:
+            shared = self._known.shared(self.data, chosen, node)
         proba = torch.cat([self._proba, self._proba.new_zeros(1)])[best]
         size = torch.diff(self._ptr)[chosen]
         row = is_choice.long().cumsum(0) - 1
         out = []
-        for e, members, chances, count, place in zip(
+        for e, members, chances, count, place, both in zip(
             chosen.tolist(),
             node.tolist(),
             proba.tolist(),
             size.tolist(),
             row.tolist(),
+            shared,
             strict=True,
         ):
             anchors = self._known_anchors(e)
             two = [
-                self._candidate(number, chance, e, anchors) if number >= 0 else None
-                for number, chance in zip(members, chances, strict=True)
+                self._candidate(number, chance, e, anchors, found)
+                if number >= 0
+                else None
+                for number, chance, found in zip(members, chances, both, strict=True)
             ]
-            has_choice = two[1] is not None
             out.append(
                 Explanation(
                     group=self._group_ids[e],
@@ -349,8 +386,8 @@ class Explainer:
                     model=type(self.model).__name__,
                     anchor=two[0],
                     runner_up=two[1],
-                    preference=parts.preference[place] if has_choice else None,
-                    reasons=self._reasons(parts, place) if has_choice else (),
+                    preference=None if two[1] is None else parts.preference[place],
+                    reasons=self._reasons(parts, place, two, count),
                     known_anchors=tuple(self._person_ids[node] for node in anchors),
                     num_anchors=self._num_anchors,
                 )
@@ -364,6 +401,19 @@ class Explainer:
     @cached_property
     def _num_groups(self) -> list[int]:
         return self._degree.tolist()
+
+    @cached_property
+    def _shares(self) -> list[float | None]:
+        # The shares of people in their groups; there is nothing to tell of one group.
+        if self._stacked is None:
+            return []
+        node = self.data.hyperedge_index[0]
+        share = torch.zeros_like(self._degree, dtype=torch.double)
+        share[node] = self._stacked.share
+        return [
+            value if count > 1 else None
+            for value, count in zip(share.tolist(), self._known.num_groups, strict=True)
+        ]
 
     @cached_property
     def _strength_lists(self) -> tuple[list[float], list[int], list[float]] | None:
@@ -383,7 +433,12 @@ class Explainer:
         return anchors
 
     def _candidate(
-        self, node: int, probability: float, hyperedge: int, anchors: list[int]
+        self,
+        node: int,
+        probability: float,
+        hyperedge: int,
+        anchors: list[int],
+        shared: SharedGroups,
     ) -> Candidate:
         known = self._known
         anchored, missed = known.count(node)
@@ -393,7 +448,9 @@ class Explainer:
             this = str(self._group_ids[hyperedge])
             is_anchor = node in anchors
             anchored, missed = anchored - is_anchor, missed - (not is_anchor)
-        strength, num_strongest, share = None, None, None
+            shared = shared.without_one(is_anchor)
+        strength, num_strongest = None, None
+        share = self._shares[node] if self._stacked is not None else None
         if self._strength_lists is not None:
             strength = self._strength_lists[0][node]
             num_strongest = self._strength_lists[1][node]
@@ -410,6 +467,7 @@ class Explainer:
             strength=strength,
             num_strongest=num_strongest,
             share=share,
+            **shared._asdict(),
         )
 
     def _parts(self, chosen: Tensor, best: Tensor) -> _Parts:
@@ -436,6 +494,10 @@ class Explainer:
         model, gap = self.model, columns[1] - columns[2]
         if isinstance(model, AnchorRadar) and model.scorer is not None:
             columns[0] = self._contributions(model, model.scorer, first, second, gap)
+        elif self._stacked is not None:
+            columns[0] = self._stacked_contributions(
+                self._stacked, first, second, gap, preference
+            )
         elif self._features:
             # The degree alone decides.
             columns[0] = (preference - 0.5).unsqueeze(1)
@@ -446,7 +508,7 @@ class Explainer:
         columns[0][is_tie] = 0.0
         preference = preference.masked_fill(is_tie, 0.5)
         rest = None
-        if self._strengths is not None:
+        if self._strengths is not None or self._stacked is not None:
             rest = (preference - 0.5 - columns[0].sum(1)).tolist()
         return _Parts(preference.tolist(), rest, *(c.tolist() for c in columns))
 
@@ -465,25 +527,42 @@ class Explainer:
         for k, feature in enumerate(self._features):
             for place in feature.columns:
                 out[:, k] += column[:, place]
-        # From differences of scores to differences of probabilities; the slope of the
-        # sigmoid at zero where there is no difference.
-        delta = column.sum(1)
-        slope = torch.where(
-            delta.abs() > 1e-6, (torch.sigmoid(delta) - 0.5) / delta, 0.25
-        )
-        out = out * slope.unsqueeze(1)
-        if self._centralities:
-            net = torch.stack([out[:, k] for k in self._centralities]).sum(0)
-            lead = torch.full_like(first, self._centralities[0])
-            for k in reversed(self._centralities):
-                lead = torch.where(self._agrees(k, gap, net), k, lead)
-            for k in self._centralities:
-                out[:, k] = 0.0
-            out.scatter_(1, lead.unsqueeze(1), net.unsqueeze(1))
+        out = self._told_for_all(out * _slope(column.sum(1)).unsqueeze(1), gap)
         if self._strengths is None:
             return out
         for k, trust in enumerate(self._trust):
             out[:, k] *= torch.where(self._agrees(k, gap, out[:, k]), trust, 0.0)
+        return out
+
+    def _stacked_contributions(
+        self,
+        stacked: StackedParts,
+        first: Tensor,
+        second: Tensor,
+        gap: Tensor,
+        preference: Tensor,
+    ) -> Tensor:
+        out = stacked.contributions(first, second)
+        delta = out.sum(1)
+        raw = stacked.proba[first] / (stacked.proba[first] + stacked.proba[second])
+        rest = (raw - torch.sigmoid(delta)).unsqueeze(1)
+        out = torch.cat([out * _slope(delta).unsqueeze(1), rest], dim=1)
+        out = _rescaled(out, preference - 0.5)[:, :-1]
+        return self._told_for_all(out, gap)
+
+    def _told_for_all(self, out: Tensor, gap: Tensor) -> Tensor:
+        # Gives one feature the contributions of all of its kind, if one is told for
+        # all.
+        for places in (self._centralities, self._times):
+            if not places:
+                continue
+            net = torch.stack([out[:, k] for k in places]).sum(0)
+            lead = torch.full_like(net, places[0], dtype=torch.long)
+            for k in reversed(places):
+                lead = torch.where(self._agrees(k, gap, net), k, lead)
+            for k in places:
+                out[:, k] = 0.0
+            out.scatter_(1, lead.unsqueeze(1), net.unsqueeze(1))
         return out
 
     def _agrees(self, k: int, gap: Tensor, contribution: Tensor) -> Tensor:
@@ -506,34 +585,48 @@ class Explainer:
             part.incidence_attr = data.incidence_attr[incidence]
         return incidence_features(part, model.scale)
 
-    def _reasons(self, parts: _Parts, place: int) -> tuple[Reason, ...]:
-        out = []
-        order = []
-        for k, feature in enumerate(self._features):
-            contribution = parts.contribution[place][k]
-            if contribution == 0:
-                continue
-            found = self._agreement[k]
-            trust = self._trust[k] if parts.rest is None else 1.0
-            order.append(trust * contribution)
-            out.append(
-                Reason(
-                    name=feature.name,
-                    kind=feature.kind,
-                    contribution=contribution,
-                    agreement=None if found is None else found.rate,
-                    highest=found is None or found.highest,
-                    value=parts.value[place][k],
-                    runner_up_value=parts.runner_up[place][k],
-                    others=(parts.low[place][k], parts.high[place][k]),
-                    also=self._likewise(parts, place, k),
-                )
-            )
-        if parts.rest is not None and parts.rest[place] != 0:
-            out.append(Reason('strength', 'strength', parts.rest[place]))
-            order.append(parts.rest[place])
-        ranked = sorted(range(len(out)), key=order.__getitem__, reverse=True)
-        return tuple(out[i] for i in ranked)
+    def _reasons(
+        self, parts: _Parts, place: int, two: Sequence[Candidate | None], size: int
+    ) -> tuple[Reason, ...]:
+        anchor, runner_up = two
+        if anchor is None or runner_up is None:
+            return ()
+        found = [
+            (self._feature_reason(parts, place, k, contribution), self._trust[k])
+            for k, contribution in enumerate(parts.contribution[place])
+            if contribution != 0
+        ]
+        if self._stacked is not None and parts.rest is not None:
+            reasons = [reason for reason, _ in found]
+            return group_reasons(reasons, parts.rest[place], anchor, runner_up, size)
+        if parts.rest is not None:
+            found = [(reason, 1.0) for reason, _ in found]
+            if parts.rest[place] != 0:
+                found.append((Reason('strength', 'strength', parts.rest[place]), 1.0))
+        found.sort(key=lambda pair: pair[1] * pair[0].contribution, reverse=True)
+        return tuple(reason for reason, _ in found)
+
+    def _feature_reason(
+        self, parts: _Parts, place: int, k: int, contribution: float
+    ) -> Reason:
+        feature, found = self._features[k], self._agreement[k]
+        value, rival = parts.value[place][k], parts.runner_up[place][k]
+        if self._stacked is not None and k in (*self._centralities, *self._times):
+            sign = 1 if found is None or found.highest else -1
+            if sign * (value - rival) * contribution <= 0:
+                # None of them has the direction in which it tells anchors.
+                return Reason(feature.kind, feature.kind, contribution)
+        return Reason(
+            name=feature.name,
+            kind=feature.kind,
+            contribution=contribution,
+            agreement=None if found is None else found.rate,
+            highest=found is None or found.highest,
+            value=value,
+            runner_up_value=rival,
+            others=(parts.low[place][k], parts.high[place][k]),
+            also=self._likewise(parts, place, k),
+        )
 
     def _likewise(self, parts: _Parts, place: int, k: int) -> tuple[str, ...]:
         # Other centralities in which the anchor is the highest, or lowest, as in this.
@@ -572,6 +665,23 @@ def explain(
             (default: :obj:`None`)
     """
     return Explainer(model, data, same_people).explain(hyperedge)
+
+
+def _slope(delta: Tensor) -> Tensor:
+    # From differences of scores to differences of probabilities; the slope of the
+    # sigmoid at zero where there is no difference.
+    return torch.where(delta.abs() > 1e-6, (torch.sigmoid(delta) - 0.5) / delta, 0.25)
+
+
+def _rescaled(part: Tensor, total: Tensor) -> Tensor:
+    # Gives parts another, positive sum: a smaller one by making all of them smaller, a
+    # larger one by making those larger that are positive.
+    before = part.sum(1)
+    smaller = torch.where(total < before, total / before, 1.0)
+    positive = part.clamp(min=0)
+    gain = torch.where(total > before, (total - before) / positive.sum(1), 0.0)
+    gain = gain.nan_to_num(0.0, 0.0, 0.0)
+    return part * smaller.unsqueeze(1) + positive * gain.unsqueeze(1)
 
 
 def _ids(data: AnchorData, key: str, size: int) -> list[Any]:

@@ -7,6 +7,7 @@ from tgx_anchor.explain.candidate import Candidate
 from tgx_anchor.explain.reason import Reason
 from tgx_anchor.explain.wording import (
     against_sentence,
+    is_plain,
     percent_text,
     person_text,
     reason_sentence,
@@ -83,21 +84,34 @@ class Explanation:
             return out
         largest = max((abs(r.contribution) for r in self.reasons), default=0.0)
         told = [
-            r for r in self.reasons if abs(r.contribution) >= _LEAST_SHARE * largest > 0
+            r
+            for r in self.reasons
+            if abs(r.contribution) >= _LEAST_SHARE * largest > 0 and is_plain(r)
         ]
         kept = [r for r in told if r.contribution > 0][:_MOST_REASONS]
         has_strength = anchor.strength is not None and not self.is_tie
         if has_strength and all(r.kind != 'strength' for r in kept):
             # No reason, but what the prediction comes from.
             kept.append(Reason('strength', 'strength', 0.0))
+        elif self.reasons and not kept:
+            out.append('What decided cannot be told in a sentence.')
+        record = [record_sentence(anchor), record_sentence(runner_up)]
         for reason in kept:
+            if reason.kind == 'record':
+                out += record
+                record = []
+                continue
             out.append(
                 reason_sentence(reason, anchor, runner_up, self.size, self.num_anchors)
             )
-        out += [record_sentence(anchor), record_sentence(runner_up)]
-        against = [r for r in told[::-1] if r.contribution < 0 and r.kind != 'strength']
+        out += record
+        against = [
+            r
+            for r in told[::-1]
+            if r.contribution < 0 and r.kind != 'strength' and r.value is not None
+        ]
         for reason in against[:_MOST_REASONS]:
-            out.append(against_sentence(reason, anchor, runner_up))
+            out.append(against_sentence(reason, anchor, runner_up, self.size))
         return out
 
     def _prediction(self) -> list[str]:

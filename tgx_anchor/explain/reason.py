@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal
 
-ReasonKind = Literal['strength', 'centrality', 'attribute']
+ReasonKind = Literal[
+    'strength',
+    'centrality',
+    'attribute',
+    'time',
+    'record',
+    'rivals',
+    'copies',
+    'belief',
+]
 
 
 @dataclass(frozen=True)
@@ -13,8 +22,14 @@ class Reason:
     Args:
         name (str): :obj:`"strength"` for the strength of the two people beyond what
             their features tell; or the centrality, such as :obj:`"degree"`, that stands
-            for all of them; or the name of the attribute.
-        kind (str): :obj:`"strength"`, :obj:`"centrality"` or :obj:`"attribute"`.
+            for all of them, or the column of time likewise; or the name of the
+            attribute; otherwise the kind.
+        kind (str): :obj:`"strength"`, :obj:`"centrality"`, :obj:`"attribute"`,
+            :obj:`"time"` (the place of the group in the history of the two people);
+            their shares of known groups: of all (:obj:`"record"`), of those with other
+            members of the group (:obj:`"rivals"`), and of those with the same members
+            (:obj:`"copies"`); or their shares of all groups by known anchors and
+            beliefs (:obj:`"belief"`).
         contribution (float): The part of the preference that is due to it, negative if
             it speaks for the runner-up.
         agreement (float, optional): The share of the known groups in which the anchor
@@ -22,7 +37,9 @@ class Reason:
             (default: :obj:`None`)
         highest (bool, optional): If set to :obj:`False`, :obj:`agreement` is about the
             lowest value. (default: :obj:`True`)
-        value (float, optional): The value of the anchor. (default: :obj:`None`)
+        value (float, optional): The value of the anchor; :obj:`None` if there is none
+            that the contribution fits. Shares of known groups are those with one more
+            group, which is anchored by chance. (default: :obj:`None`)
         runner_up_value (float, optional): The value of the runner-up.
             (default: :obj:`None`)
         others (tuple[float, float], optional): The lowest and the highest value of all

@@ -1,5 +1,6 @@
 """Sentences for people from the parts of an explanation."""
 
+import math
 from typing import Any
 
 from tgx_anchor.explain.candidate import Candidate
@@ -8,6 +9,24 @@ from tgx_anchor.explain.reason import Reason
 _LABELS = {
     'eigenvector': 'eigenvector centrality',
     'pagerank': 'PageRank',
+    'contacts': 'number of contacts',
+    # If none of them tells it alone.
+    'centrality': 'its place among all groups',
+    'time': 'the times of its groups',
+}
+# Sentences about time, with the one who has the higher value first.
+_TIMES = {
+    'time_is_first': 'this is the first group of {}, and not that of {}',
+    'time_is_last': 'this is the last group of {}, and not that of {}',
+    'time_since_start': 'the first group of {} is longer ago than that of {}',
+    'time_until_end': 'the last group of {} is later than that of {}',
+    'time_position': 'this group is later among those of {} than among those of {}',
+}
+# The kinds of reasons that are shares of groups.
+_GROUPS = ('record', 'rivals', 'copies', 'belief')
+_COUNTS = {
+    'time_earlier': '{} had been in {} before this one, {} in {}',
+    'time_later': '{} is in {} after this one, {} in {}',
 }
 
 
@@ -52,6 +71,11 @@ def reason_sentence(
     """
     if reason.kind == 'strength':
         return _strength_sentence(anchor, runner_up, num_anchors)
+    if reason.kind in _GROUPS:
+        return f'{_group_text(reason.kind, anchor, runner_up, size)}.'
+    if reason.kind == 'time' and reason.value is not None:
+        text = _time_text(reason, anchor, runner_up)
+        return text if reason.name in _COUNTS else f'{text[0].upper()}{text[1:]}'
     name, rival = person_text(anchor.id), person_text(runner_up.id)
     value, others = reason.value, reason.others
     if value is None or others is None:
@@ -83,20 +107,41 @@ def reason_sentence(
     return f'{text} ({_rule(reason)}).'
 
 
-def against_sentence(reason: Reason, anchor: Candidate, runner_up: Candidate) -> str:
-    r"""Writes a feature that speaks for the runner-up.
+def against_sentence(
+    reason: Reason, anchor: Candidate, runner_up: Candidate, size: int = 3
+) -> str:
+    r"""Writes a reason that speaks for the runner-up.
 
     Args:
         reason (Reason): The reason.
         anchor (Candidate): The predicted anchor.
         runner_up (Candidate): The runner-up.
+        size (int, optional): The number of members of the group. (default: :obj:`3`)
     """
+    if reason.kind in _GROUPS:
+        return f'Against it: {_group_text(reason.kind, runner_up, anchor, size)}.'
+    if reason.kind == 'time' and reason.value is not None:
+        return f'Against it: {_time_text(reason, anchor, runner_up)}'
     if reason.value == reason.runner_up_value:
         return f'Against it: {_label(reason)} in their other groups.'
     text = _pair_sentence(
         reason, runner_up, anchor, reason.runner_up_value, reason.value
     )
     return f'Against it: {text}'
+
+
+def is_plain(reason: Reason) -> bool:
+    r"""Whether the values of a reason show its direction. If they do not, the words
+    would tell the opposite of what the model makes of them.
+
+    Args:
+        reason (Reason): The reason.
+    """
+    value, other = reason.value, reason.runner_up_value
+    if reason.kind not in _GROUPS or value is None or other is None:
+        return True
+    differs = reason.kind != 'belief' or percent_text(value) != percent_text(other)
+    return differs and (value - other) * reason.contribution > 0
 
 
 def record_sentence(person: Candidate) -> str:
@@ -123,6 +168,68 @@ def record_sentence(person: Candidate) -> str:
         f'{name} anchored {person.num_anchored} of {whole} {known}{listed}, '
         f'and did not anchor {missed}{against}.'
     )
+
+
+def _group_text(kind: str, first: Candidate, second: Candidate, size: int) -> str:
+    name, rival = person_text(first.id), person_text(second.id)
+    if kind == 'belief':
+        return _belief_text(first, second)
+    if kind == 'record' or (kind == 'rivals' and size > 2):
+        where = '' if kind == 'record' else ' with other members of this group'
+        return f'{_known_text(first, where)}, {_known_text(second, where, True)}'
+    if kind == 'rivals':
+        count, where = first.num_known_here, f'with {rival}'
+        won, lost = first.num_anchored_here, second.num_anchored_here
+    else:
+        count, where = first.num_copies, 'of the same people'
+        won, lost = first.num_anchored_copies, second.num_anchored_copies
+    if count == 1:
+        return f'{name} anchored the only other known group {where}'
+    return (
+        f'{name} anchored {won} of the {count} other known groups {where}, {rival} '
+        f'anchored {lost}'
+    )
+
+
+def _known_text(person: Candidate, where: str, is_again: bool = False) -> str:
+    name = person_text(person.id)
+    won, count = person.num_anchored, person.num_known
+    if where:
+        won, count = person.num_anchored_here, person.num_known_here
+    if count == 0:
+        return f'{name} is in {"none" if is_again else f"no known group{where}"}'
+    if count == 1:
+        noun = 'one' if is_again else f'known group{where}'
+        return f'{name} {"anchored" if won else "did not anchor"} its only {noun}'
+    noun = '' if is_again else f' known groups{where}'
+    if won in (0, count):
+        return f'{name} anchored {"all" if won else "none of"} its {count}{noun}'
+    return f'{name} anchored {won} of its {count}{noun}'
+
+
+def _belief_text(first: Candidate, second: Candidate) -> str:
+    name, rival = person_text(first.id), person_text(second.id)
+    anchors = 'of its groups by known anchors and estimates'
+    if first.share is None:
+        share = percent_text(second.share or 0.0)
+        return f'{name} is in no other group, {rival} anchors {share} {anchors}'
+    text = f'{name} anchors {percent_text(first.share)} {anchors}'
+    if second.share is None:
+        return f'{text}, {rival} is in no other group'
+    return f'{text}, {rival} {percent_text(second.share)}'
+
+
+def _time_text(reason: Reason, anchor: Candidate, runner_up: Candidate) -> str:
+    value, other = reason.value or 0.0, reason.runner_up_value or 0.0
+    names = person_text(anchor.id), person_text(runner_up.id)
+    if reason.name in _COUNTS:
+        # Logarithms of one more than the number.
+        first, second = round(math.expm1(value)), round(math.expm1(other))
+        own = _count(first, 'group') if first else 'no group'
+        text = _COUNTS[reason.name].format(names[0], own, names[1], second or 'none')
+    else:
+        text = _TIMES[reason.name].format(*(names if value > other else names[::-1]))
+    return f'{text}.'
 
 
 def _strength_sentence(anchor: Candidate, runner_up: Candidate, count: int) -> str:
@@ -185,7 +292,7 @@ def _rule(reason: Reason) -> str:
 
 
 def _label(reason: Reason) -> str:
-    if reason.kind == 'centrality':
+    if reason.kind in ('centrality', 'time'):
         return _LABELS.get(reason.name, reason.name)
     return reason.name
 
