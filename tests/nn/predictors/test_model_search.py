@@ -125,7 +125,7 @@ def test_search_goes_on(tmp_path: Path) -> None:
     assert search_models(Degree, data, GRID, path).table == whole.table
     assert Degree.num_fits == 13 + 1
     # Cut anywhere: whole lines count, and no others.
-    for cut in range(0, len(content), 37):
+    for cut in range(0, len(content), 97):
         path.write_bytes(content[:cut])
         done = max(content[:cut].count(b'\n') - 1, 0)
         Degree.num_fits = 0
