@@ -46,13 +46,16 @@ def test_dataset_table_is_the_catalogue() -> None:
     assert TEXT.split(begin)[1].split(end)[0].splitlines() == lines
 
 
-def test_result_table_is_the_benchmark() -> None:
-    report = README.parent / 'benchmarks' / 'results' / 'compare.md'
+@pytest.mark.parametrize(
+    ('name', 'title'), [('compare.md', 'Accuracy'), ('stacked.md', 'summary')]
+)
+def test_result_table_is_the_benchmark(name: str, title: str) -> None:
+    report = README.parent / 'benchmarks' / 'results' / name
     tables = report.read_text(encoding='utf-8').split('\n## ')
-    (accuracy,) = [table for table in tables if table.startswith('Accuracy')]
-    begin, end = '<!-- benchmarks/results/compare.md -->\n', '<!-- end -->'
+    (accuracy,) = [table for table in tables if table.startswith(title)]
+    begin, end = f'<!-- benchmarks/results/{name} -->\n', '<!-- end -->'
     shown = TEXT.split(begin)[1].split(end)[0].strip()
-    assert shown == accuracy.partition('\n')[2].strip()
+    assert shown == accuracy[accuracy.index('|') :].strip()
 
 
 def test_every_model_is_in_the_table_of_methods() -> None:

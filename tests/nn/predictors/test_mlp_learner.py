@@ -145,7 +145,7 @@ def test_constant_columns(value: float) -> None:
     constant = torch.full((rows.feature.size(0), 1), value)
     more = rows._replace(feature=torch.cat([rows.feature, constant], dim=1))
     learner = fitted(more, 1)
-    # Their unit stays: the mean of equal numbers need not be that number.
+    # Their unit stays, and all but the constant is seen.
     assert float(learner.std[2]) == 1
     assert torch.isfinite(learner(more.feature)).all()
     assert accuracy(more, learner(more.feature)[:, 0]) > 0.95
@@ -166,6 +166,16 @@ def test_one_group_only() -> None:
     # A single member is no choice, and leaves the scores finite.
     single = to_rows(feature[:1], [1], torch.ones(1, dtype=torch.double))
     assert torch.isfinite(fitted(single)(feature)).all()
+
+
+def test_large_scores_stay_finite(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Scores of thousands, whose exponentials would be infinite.
+    monkeypatch.setattr(module, '_LR', 3.0)
+    monkeypatch.setattr(module, '_MAX_DECAY', 0.0)
+    rows = separable(50)
+    score = fitted(rows)(rows.feature)
+    assert float(score.abs().max()) > 100
+    assert torch.isfinite(score).all()
 
 
 def test_weights_of_groups() -> None:
