@@ -119,7 +119,7 @@ class BoostingLearner(Learner):
                 raise ValueError("'text' must hold trees that 'fit' wrote")
             try:
                 self._trees = lightgbm.Booster(model_str=text.decode())
-            except lightgbm.basic.LightGBMError:
+            except (UnicodeDecodeError, lightgbm.basic.LightGBMError):
                 raise ValueError("'text' must hold trees of LightGBM") from None
         return self._trees
 
