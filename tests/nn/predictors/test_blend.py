@@ -1,6 +1,7 @@
 """Weights of the last step, against a general optimiser."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -67,6 +68,83 @@ def test_far_away_optimum_converges() -> None:
     assert float(value.grad.norm()) < 1e-4
 
 
+def slope(blend: Blend, prior: list[float], rows: LearningRows) -> float:
+    # The length of the gradient of the objective.
+    value = blend.weight.clone().requires_grad_()
+    start = torch.tensor(prior, dtype=torch.double)
+    objective(value, start, rows).backward()
+    assert value.grad is not None
+    return float(value.grad.norm())
+
+
+@pytest.mark.parametrize('start', [0.25, -0.25, 0.5, 3.0])
+def test_steps_that_overshoot(start: float) -> None:
+    # Sixty of a hundred groups follow a column of large differences: without shorter
+    # steps, Newton's method goes to and fro around the solution.
+    column = torch.tensor([[10.0], [-10.0]], dtype=torch.double).repeat(100, 1)
+    target = torch.tensor([1.0, 0.0] * 60 + [0.0, 1.0] * 40, dtype=torch.double)
+    group = torch.arange(100).repeat_interleave(2)
+    rows = LearningRows(column, group, target, torch.ones(100, dtype=torch.double))
+    blend = Blend([start])
+    blend.fit(rows)
+    assert float(blend.weight) == pytest.approx(0.02, abs=0.01)
+    assert slope(blend, [start], rows) < 1e-5
+
+
+def test_objective_is_concave() -> None:
+    rows = made_up(50)
+    prior = torch.tensor([0.0, 1.0, 0.5], dtype=torch.double)
+    blend = Blend(prior.tolist())
+    blend.fit(rows)
+    best = objective(blend.weight, prior, rows)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(20):
+        draw = torch.randn((2, 3), generator=generator, dtype=torch.double)
+        first, second = blend.weight + draw
+        values = [objective(v, prior, rows) for v in (first, second)]
+        assert max(values) < best
+        assert objective((first + second) / 2, prior, rows) > sum(values) / 2
+
+
+def test_by_hand() -> None:
+    # One group of two members: the weight solves w (1 - p) = 20 (b - b0).
+    column = torch.tensor([[1.0], [0.0]])
+    group, target = torch.zeros(2, dtype=torch.long), torch.tensor([1.0, 0.0])
+    blend = Blend([0.5])
+    blend.fit(LearningRows(column, group, target, torch.tensor([30.0])))
+    b = float(blend.weight)
+    assert 30 * (1 - 1 / (1 + math.exp(-b))) == pytest.approx(RIDGE * (b - 0.5))
+    # A second fit starts from there: it is the new prior.
+    blend.fit(LearningRows(column, group, target, torch.tensor([0.0])))
+    assert float(blend.weight) == b
+
+
+def test_weights_count_groups() -> None:
+    rows = made_up(5)
+    twice = LearningRows(
+        torch.cat([rows.feature, rows.feature]),
+        torch.cat([rows.group, rows.group + 5]),
+        torch.cat([rows.target, rows.target]),
+        torch.cat([rows.weight, rows.weight]),
+    )
+    found = []
+    for each in (twice, rows._replace(weight=2 * rows.weight)):
+        found.append(Blend([0.0, 1.0, 0.5]))
+        found[-1].fit(each)
+    torch.testing.assert_close(found[0].weight, found[1].weight)
+
+
+def test_columns_are_compared_within_groups() -> None:
+    # Logarithms of probabilities may be far below zero, in whole groups.
+    rows = made_up(30)
+    shift = -1e4 * torch.arange(30, dtype=torch.double)[rows.group].unsqueeze(1)
+    found = []
+    for each in (rows, rows._replace(feature=rows.feature + shift)):
+        found.append(Blend([0.0, 1.0, 0.5]))
+        found[-1].fit(each)
+    torch.testing.assert_close(found[0].weight, found[1].weight, rtol=0, atol=1e-6)
+
+
 def test_few_groups_stay_close_to_the_prior() -> None:
     distances = []
     for num_groups in (2, 20, 2000):
@@ -88,6 +166,14 @@ def test_nothing_to_learn_from() -> None:
         blend = Blend([0.25, 0.75])
         blend.fit(rows)
         assert blend.weight.tolist() == pytest.approx([0.25, 0.75], abs=1e-12)
+
+
+def test_no_columns() -> None:
+    rows = made_up(3)
+    blend = Blend()
+    blend.fit(rows._replace(feature=rows.feature[:, :0]))
+    assert blend.weight.numel() == 0
+    assert blend(rows.feature[:, :0]).tolist() == [0.0] * rows.group.numel()
 
 
 def test_weighted_sum() -> None:
