@@ -895,7 +895,7 @@ def test_attributes_join_the_features() -> None:
         'hyperedge_attr'
     )
     # The scale is that of the fitted table.
-    part = data.hyperedge_subgraph(torch.arange(3), relabel_nodes=True)
+    part: Any = data.hyperedge_subgraph(torch.arange(3), relabel_nodes=True)
     assert torch.isfinite(model.predict_proba(part)).all()
     assert torch.equal(model.scale[0, :1], data.x.double().mean(0))
     plain = copy.copy(part)
