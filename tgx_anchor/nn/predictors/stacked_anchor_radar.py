@@ -144,7 +144,9 @@ class StackedAnchorRadar(AnchorModel):
     #. **Last step.** The beliefs of both passes, the share of its groups that each
        member is believed to anchor, and strengths are added up, with weights fitted to
        :obj:`data.val_mask` (:class:`~tgx_anchor.nn.predictors.blend.Blend`), or without
-       one to groups that up to five further models were not shown.
+       one to groups that up to five further models were not shown. Without these, that
+       is with fewer than 20 node sets or :obj:`calibration=None`, fixed weights are
+       used.
     #. **Copies.** If other copies of a group have known anchors, they count beside the
        prediction (:func:`~tgx_anchor.nn.predictors.copy_prior.copy_prior`).
 
