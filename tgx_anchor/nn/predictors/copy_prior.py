@@ -1,6 +1,5 @@
 """The weight of a prediction beside the known anchors of copies of the same group."""
 
-import torch
 from torch import Tensor
 
 from tgx_anchor.nn.predictors.known_sets import KnownSets
@@ -43,8 +42,9 @@ def copy_prior(sets: NodeSets, known: KnownSets, belief: Tensor) -> float:
     rest = credit * (1 - 1 / anchored)
     # Copies of one set err together: a set counts no more than ten copies.
     weight = credit / (1 + 0.1 * (count - 1))
-    values = [
-        float((weight * ((k * belief + rest) / (k + count - 1)).log()).sum())
-        for k in _CANDIDATES
-    ]
-    return _CANDIDATES[int(torch.tensor(values).argmax())]
+
+    def likelihood(kappa: float) -> float:
+        proba = (kappa * belief + rest) / (kappa + count - 1)
+        return float((weight * proba.log()).sum())
+
+    return max(_CANDIDATES, key=likelihood)
