@@ -27,6 +27,7 @@ ROOMS = [
     'nn.predictors',
     'nn',
     'benchmark',
+    'reproduce',
     'explain',
     'visualize',
     'report',

@@ -27,6 +27,7 @@ def measure(
     cache: str | None = None,
     checkpoint: str | None = None,
     make: MakeModel | None = None,
+    train: float = 0.075,
 ) -> list[BenchmarkRow]:
     r"""Fits a model, evaluates it on the test hyperedges, and returns a single row.
 
@@ -40,6 +41,8 @@ def measure(
             interrupted training continues. (default: :obj:`None`)
         make (callable, optional): Returns the model for a setting, if the method is not
             one of :obj:`METHODS`. (default: :obj:`None`)
+        train (float, optional): The share of training hyperedges.
+            (default: :obj:`0.075`)
     """
     folder = None if cache is None else Path(cache)
     if make is None:
@@ -47,7 +50,7 @@ def measure(
     else:
         model = make_model(make, task.method, task.setting)
     data = prepare(load_setting(task.setting, root), model, folder)
-    data = one_split(data, task.split)
+    data = one_split(data, task.split, train)
     if checkpoint is not None:
         Path(checkpoint).mkdir(parents=True, exist_ok=True)
     reset_peak_memory()

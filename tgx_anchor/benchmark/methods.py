@@ -42,6 +42,10 @@ WITHOUT_EPOCHS: tuple[str, ...] = (STACKED, *HEURISTICS)
 PLANTED = 'planted'
 # The setting of the paper whose hyperparameters stand in for the planted data.
 _LIKE_PLANTED = 'qaBI'
+_TWO_ANCHORS = '_first_second'
+# The paper prints none for two anchors: these find the most validation anchors of coDB
+# in a part of the search space of the paper.
+_TWO_ANCHOR_PARAMS = {'lr_stage1': 0.001, 'lr_stage2': 0.1, 'alpha': 0.2, 'w': 7.0}
 
 
 def new_model(
@@ -69,10 +73,26 @@ def new_model(
     extra: dict[str, Any] = {} if num_epochs is None else {'num_epochs': num_epochs}
     if method == 'AnchorRadar' and setting == PLANTED:
         return AnchorRadar(seed=seed, **extra)
+    like = published_setting(setting)
     if method == 'AnchorRadar':
-        return AnchorRadar.from_paper(setting, seed=seed, **extra)
-    like = _LIKE_PLANTED if setting == PLANTED else setting
+        if setting.endswith(_TWO_ANCHORS):
+            extra = {**_TWO_ANCHOR_PARAMS, **extra}
+        return AnchorRadar.from_paper(like, seed=seed, **extra)
     return AnchorPredictor.from_paper(method, like, seed=seed, **extra)
+
+
+def published_setting(setting: str) -> str:
+    r"""Returns the setting whose published hyperparameters are taken: another one for
+    planted data, and the first author for the first two.
+
+    Args:
+        setting (str): The setting.
+    """
+    if setting == PLANTED:
+        return _LIKE_PLANTED
+    if setting.endswith(_TWO_ANCHORS):
+        return setting.removesuffix(_TWO_ANCHORS) + '_first'
+    return setting
 
 
 def make_model(make: MakeModel, method: str, setting: str) -> AnchorModel:

@@ -16,6 +16,7 @@ from tgx_anchor.cli.fit import fit
 from tgx_anchor.cli.identify import identify
 from tgx_anchor.cli.predict import predict
 from tgx_anchor.cli.report import report
+from tgx_anchor.cli.reproduce import reproduce
 from tgx_anchor.cli.suggest import suggest
 from tgx_anchor.cli.table_options import MEANINGS
 from tgx_anchor.cli.threads import set_wait_policy
@@ -33,6 +34,7 @@ for command in (identify, fit, predict, evaluate, explain, suggest, report):
     app.command(epilog=MEANINGS)(command)
 app.command()(datasets)
 app.command()(benchmark)
+app.command()(reproduce)
 
 
 @app.callback(invoke_without_command=True)

@@ -54,8 +54,8 @@ def benchmark(
 
     console = Console()
     run_benchmark(
-        _names(datasets),
-        METHODS if methods is None else _names(methods),
+        names_in(datasets),
+        METHODS if methods is None else names_in(methods),
         splits,
         epochs,
         out,
@@ -89,7 +89,12 @@ def benchmark(
         )
 
 
-def _names(words: str) -> list[str]:
+def names_in(words: str) -> list[str]:
+    r"""Returns the names in a list with commas.
+
+    Args:
+        words (str): The list.
+    """
     names = [word.strip() for word in words.split(',') if word.strip()]
     if not names:
         raise ValueError(

@@ -1,0 +1,63 @@
+"""The tables of the paper, from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Run
+from tgx_anchor.reproduce import TABLES
+
+
+@pytest.fixture(autouse=True)
+def _no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv('TGX_ANCHOR_MIRROR', raising=False)
+    monkeypatch.setenv('PYG_HOME', str(tmp_path / 'home'))
+
+
+def test_list_has_all_tables(run: Run) -> None:
+    code, out, _ = run('reproduce', 'list')
+    assert code == 0
+    for name in TABLES:
+        assert f'│ {name} ' in out
+
+
+def test_quick_trial_and_its_report(run: Run, tmp_path: Path) -> None:
+    words = ('reproduce', 'features', '--out', str(tmp_path / 'out'))
+    code, out, _ = run(*words, '--quick')
+    assert code == 0
+    assert 'planted with attributes (variants) split 0: ' in out
+    assert '2 of 6 cells are measured' in out
+    assert 'coAA_first' in out
+    assert '@2' in out
+    runs = (tmp_path / 'out' / 'runs.csv').read_text(encoding='utf-8')
+    assert 'tgx-anchor reproduce features --splits 1 --epochs 2' in runs
+    assert str(tmp_path) not in runs
+    code, out, _ = run(*words, '--report-only')
+    assert code == 0
+    assert 'split 0: ' not in out
+    assert '2 of 6 cells are measured' in out
+
+
+def test_nothing_at_hand(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run('reproduce', 'statistics', '--out', str(tmp_path / 'out'))
+    assert code == 0
+    assert 'nothing is measured' in out
+    assert 'No data at hand: coAA_first' in out
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (('weather',), "'tables' must be some of"),
+        (('ablation', '--datasets', 'emXX'), "'name' must be one of"),
+        (('ablation', '--splits', '0'), "'num_splits' must be positive"),
+        ((',',), 'names must be given'),
+    ],
+)
+def test_bad_words(
+    run: Run, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = run('reproduce', *words, '--out', str(tmp_path / 'out'))
+    assert code == 2
+    assert message in err
+    assert len(err.splitlines()) == 1

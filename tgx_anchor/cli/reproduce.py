@@ -1,0 +1,124 @@
+"""The command that measures the tables of the paper again."""
+
+import sys
+
+import typer
+
+from tgx_anchor.cli.benchmark import names_in
+
+# A trial: few epochs, one split, the smallest dataset and the planted one.
+_QUICK_EPOCHS = 2
+_QUICK_DATASETS = ['emER', 'planted']
+
+
+def reproduce(
+    table: str = typer.Argument(
+        ..., help="A table, several with commas, 'all', or 'list' to see their names."
+    ),
+    datasets: str | None = typer.Option(
+        None,
+        help="Datasets, with commas: 'emER,qaBI,coDB_last'.",
+        show_default='all at hand',
+    ),
+    methods: str | None = typer.Option(
+        None,
+        help="Methods and variants to measure, with commas: 'AnchorRadar,WHATsNet'.",
+        show_default='all',
+    ),
+    splits: int = typer.Option(5, help='The number of random splits.'),
+    epochs: int | None = typer.Option(
+        None, help='The number of epochs of all methods.', show_default='as published'
+    ),
+    quick: bool = typer.Option(
+        False,
+        '--quick',
+        help='Try the command in a minute or two: few epochs, one split, emER and '
+        'planted data only.',
+    ),
+    report_only: bool = typer.Option(
+        False, '--report-only', help='Measure nothing, only write the tables again.'
+    ),
+    out: str = typer.Option(
+        'reproduced',
+        help='The folder to which each result is added as it comes; a second run '
+        'continues where the first one stopped.',
+    ),
+    root: str | None = typer.Option(
+        None, help='The folder of the datasets.', show_default='the cache of PyG'
+    ),
+    jobs: int = typer.Option(1, help='The number of processes at a time.'),
+    threads: int = typer.Option(1, help='The number of threads of each process.'),
+) -> None:
+    """Measure a table of the paper again, and show it beside the printed figures.
+
+    Example: TGX_ANCHOR_MIRROR=/data tgx-anchor reproduce ablation --datasets emER
+    """
+    # PyTorch and PyG take seconds to import, which '--help' must not wait for.
+    from pathlib import Path
+
+    from rich.console import Console
+    from tqdm import tqdm
+
+    from tgx_anchor.benchmark.tables import rich_table
+    from tgx_anchor.reproduce import TABLES, Cell
+    from tgx_anchor.reproduce import reproduce as run
+    from tgx_anchor.reproduce.cell import cell_table
+    from tgx_anchor.reproduce.report import NUM_LEFT, extra_text, make_lines, summary
+    from tgx_anchor.reproduce.reproduction import CELLS
+
+    console = Console()
+    if not console.is_terminal:
+        # A pipe has no width of its own.
+        console = Console(width=120)
+    if table == 'list':
+        lines = [['table', 'what the paper shows', 'where']]
+        lines += [[each.name, each.title, each.place] for each in TABLES.values()]
+        console.print(rich_table(lines, num_left=3))
+        return
+    chosen = None if table == 'all' else names_in(table)
+    asked = None if datasets is None else names_in(datasets)
+    if quick:
+        asked = asked or _QUICK_DATASETS
+        splits, epochs = 1, epochs or _QUICK_EPOCHS
+
+    # Without folders, which are those of one machine.
+    words = ['tgx-anchor reproduce', table, f'--splits {splits}']
+    words += [f'--datasets {datasets}'] if datasets else []
+    words += [f'--methods {methods}'] if methods else []
+    words += [f'--epochs {epochs}'] if epochs else []
+
+    def say(cell: Cell) -> None:
+        # Above the progress bar, if there is one.
+        if cell.metric == 'accuracy':
+            tqdm.write(
+                f'{cell.setting} {cell.variant} ({cell.experiment}) split '
+                f'{cell.split}: {100 * cell.value:.2f} %'
+            )
+
+    filled = run(
+        chosen,
+        asked,
+        None if methods is None else names_in(methods),
+        splits,
+        epochs,
+        out,
+        root,
+        jobs,
+        threads,
+        progress=sys.stderr.isatty(),
+        measure=not report_only,
+        command=' '.join(words),
+        callback=say,
+    )
+    cells = cell_table(Path(out) / CELLS).rows
+    for name, found in filled.items():
+        shown = [each for each in found if each.values]
+        if shown:
+            lines = make_lines(shown, 'rich')
+            console.print(rich_table(lines, TABLES[name].title, NUM_LEFT))
+        else:
+            console.print(f'{TABLES[name].title}: nothing is measured', highlight=False)
+        for text in (extra_text(TABLES[name], cells), summary(found)):
+            if text:
+                console.print(text, highlight=False, markup=False)
+    console.print(f'written to {out}', highlight=False, markup=False)
