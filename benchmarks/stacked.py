@@ -8,9 +8,12 @@ are
   Datasets without times take the order of the file.
 * :obj:`scarce`: 5 % and 2.5 % training anchors.
 * :obj:`curve`: from 1 % to 50 % training anchors.
+* :obj:`rival`: the curve of the fastest of the strong baselines, which trains for
+  minutes to hours, on small datasets and up to 20 %.
 * :obj:`ablation`: fewer views, and other last steps.
 * :obj:`structureless`: planted groups, and the same with anchors drawn at random. Each
   split has groups of its own.
+* :obj:`size`: planted groups as many as those of coAA, the largest dataset.
 * :obj:`other`: the tables of :obj:`--tables`.
 
 A measurement that two experiments have in common is made once.
@@ -33,25 +36,40 @@ from rich.console import Console
 
 from tgx_anchor.benchmark import fill_table
 from tgx_anchor.benchmark.memory import peak_memory, reset_peak_memory
-from tgx_anchor.benchmark.methods import load_setting
+from tgx_anchor.benchmark.methods import load_setting, new_model, prepare
 from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.benchmark.tables import markdown_table, rich_table
 from tgx_anchor.data import AnchorData
-from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.datasets import CATALOG, PlantedAnchorDataset
+from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.io import ResultTable
 from tgx_anchor.io.files import replace_file
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import AnchorModel, AnchorRadar, RandomHeuristic, StackedAnchorRadar
 from tgx_anchor.paper import SETTINGS as PUBLISHED
-from tgx_anchor.paper import figures
+from tgx_anchor.paper import figure, figures
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
 # The settings, cheap ones first.
 SETTINGS = ('emER', 'qaBI', 'emEU', 'coDB_first', 'coDB_last', 'qaPH')
 TIMED = ('emER', 'qaBI', 'emEU', 'coDB_first', 'coDB_last')
 PLANTED = ('planted', 'planted random')
-EXPERIMENTS = ('main', 'time', 'scarce', 'curve', 'ablation', 'structureless', 'other')
+LARGE = 'planted, size of coAA'
+EXPERIMENTS = (
+    'main',
+    'time',
+    'scarce',
+    'curve',
+    'rival',
+    'ablation',
+    'structureless',
+    'size',
+    'other',
+)
 OURS, BASE, CHANCE = 'both', 'AnchorRadar', 'Random'
+RIVAL, RIVAL_SETTINGS, RIVAL_CURVE = 'CoNHD-U', ('emER', 'qaBI'), 5
+# The strongest baselines, of which the paper prints figures with 2.5, 5 and 7.5 %.
+STRONG = ('WHATsNet', 'CoNHD-U', 'CoNHD-I')
 LEARNERS = ('mlp', 'boosting', OURS)
 TIME, SHUFFLED = f'{OURS}+time', f'{OURS}+shuffled time'
 # Models with some views, and with one last step; all views and 'blend' are OURS.
@@ -104,13 +122,15 @@ def make_model(name: str, setting: str) -> AnchorModel:
     r"""Returns a model, not yet fitted.
 
     Args:
-        name (str): :obj:`"AnchorRadar"`, :obj:`"Random"`, a learner, :obj:`"both+time"`
-            with or without :obj:`"shuffled"`, :obj:`"views AB"` or
+        name (str): :obj:`"AnchorRadar"`, :obj:`"CoNHD-U"`, :obj:`"Random"`, a learner,
+            :obj:`"both+time"` with or without :obj:`"shuffled"`, :obj:`"views AB"` or
             :obj:`"last belief"`.
         setting (str): The setting.
     """
     if name == CHANCE:
         return RandomHeuristic()
+    if name == RIVAL:
+        return new_model(name, setting)
     if name == BASE:
         is_published = setting in PUBLISHED
         return AnchorRadar.from_paper(setting) if is_published else AnchorRadar()
@@ -136,6 +156,12 @@ def load(task: Task, root: str | None, tables: Mapping[str, Path]) -> AnchorData
     if setting in tables:
         column = 'time' if has_time(tables[setting]) else None
         data = AnchorData.from_incidence(tables[setting], time=column)
+    elif setting == LARGE:
+        size = CATALOG['coAA']
+        dataset = PlantedAnchorDataset(
+            size.num_nodes, size.num_hyperedges, seed=task.split
+        )
+        data = cast(AnchorData, dataset[0])
     elif setting in PLANTED:
         scale = 0.0 if setting == 'planted random' else 2.5
         dataset = PlantedAnchorDataset(scale=scale, seed=task.split)
@@ -168,7 +194,7 @@ def measure(
     model = make_model(task.model, task.setting)
     data = load(task, root, tables)
     start = time.perf_counter()
-    data = model.required_transform()(data)
+    data = prepare(data, model, dataset_root(root) / 'embedding')
     feature_seconds = time.perf_counter() - start
     tell(f'{name}: fit')
     reset_peak_memory()
@@ -226,10 +252,15 @@ def plan(
         shares = SCARCE
     elif experiment == 'curve':
         shares = CURVE
+    elif experiment == 'rival':
+        models, shares = (RIVAL,), CURVE[:RIVAL_CURVE]
+        settings = [setting for setting in settings if setting in RIVAL_SETTINGS]
     elif experiment == 'ablation':
         models = (*ablations(), OURS)
     elif experiment == 'structureless':
         models, settings = (CHANCE, BASE, OURS), PLANTED
+    elif experiment == 'size':
+        settings = (LARGE,)
     else:
         models, settings = (CHANCE, BASE, OURS), list(tables)
     for setting in settings:
@@ -264,7 +295,7 @@ def make_tasks(
         num_splits (int, optional): The number of splits, other than the usual one.
         tables (dict[str, Path]): The files of further settings.
     """
-    known = [*SETTINGS, *PLANTED]
+    known = [*SETTINGS, *PLANTED, LARGE]
     tasks: dict[tuple[Any, ...], Task] = {}
     for experiment in experiments:
         for setting, model, train in plan(experiment, settings, tables):
@@ -320,8 +351,14 @@ SECTIONS = {
     ),
     'scarce': Section('Fewer training anchors, validation 2.5 %.', (BASE, OURS)),
     'curve': Section(
-        'From few to many training anchors, validation 2.5 %. AnchorRadar has the '
-        'hyperparameters of 7.5 %.',
+        'From few to many training anchors, validation 2.5 %. AnchorRadar and the '
+        'strongest baseline that trains in minutes have the hyperparameters of 7.5 %. '
+        'The plot also has the figures of the paper for WHATsNet and CoNHD.',
+        (BASE, OURS, RIVAL),
+        ((OURS, BASE), (OURS, RIVAL)),
+    ),
+    'size': Section(
+        'Planted groups, as many as those of coAA, the largest dataset.',
         (BASE, OURS),
     ),
     'structureless': Section(
@@ -432,8 +469,10 @@ def places(experiment: str, found: Found) -> list[tuple[str, float]]:
     settings: Sequence[str] = SETTINGS
     if experiment == 'structureless':
         settings = PLANTED
+    elif experiment == 'size':
+        settings = (LARGE,)
     elif experiment == 'other':
-        known = {*SETTINGS, *PLANTED}
+        known = {*SETTINGS, *PLANTED, LARGE}
         names = dict.fromkeys(setting for setting, _, _ in found)
         settings = [name for name in names if name not in known]
     shares = {'scarce': SCARCE, 'curve': CURVE}.get(experiment, (TRAIN,))
@@ -514,7 +553,7 @@ def cost_table(found: Found) -> list[list[str]]:
     def shortest(rows: Mapping[int, Row], name: str) -> float:
         return min(float(getattr(row, name)) for row in rows.values())
 
-    for setting in SETTINGS:
+    for setting in (*SETTINGS, LARGE):
         base = found.get((setting, BASE, TRAIN), {})
         ours = found.get((setting, OURS, TRAIN), {})
         if not base or not ours:
@@ -590,7 +629,7 @@ def make_report(rows: Sequence[Row]) -> dict[str, tuple[str, list[list[str]]]]:
         'accuracy of the whole model.'
     )
     tables['ablation'] = note, ablation_table(found)
-    for experiment in ('structureless', 'other'):
+    for experiment in ('structureless', 'size', 'other'):
         section = SECTIONS[experiment]
         tables[experiment] = section.note, make_table(experiment, found)
     return {title: pair for title, pair in tables.items() if len(pair[1]) > 1}
@@ -614,6 +653,22 @@ def markdown_report(rows: Sequence[Row]) -> str:
     return text
 
 
+def printed_curve(method: str, setting: str) -> dict[float, float]:
+    r"""Returns the accuracies that the paper prints, by training share in percent.
+
+    Args:
+        method (str): The method.
+        setting (str): The setting.
+    """
+    out = {}
+    for share, suffix in sorted(PAPER.items()):
+        text = figure(f'accuracy{suffix}', method, setting).partition('±')[0]
+        # Nothing for a table that is not of the paper, 'OOM' for one out of memory.
+        if text[:1].isdigit():
+            out[100 * share] = float(text)
+    return out
+
+
 def plot(rows: Sequence[Row], path: Path) -> None:
     r"""Draws the learning curves, one panel per setting.
 
@@ -627,12 +682,12 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         return
     width = min(len(settings), 3)
     height = math.ceil(len(settings) / width)
-    figure = Figure(figsize=(4 * width, 3.5 * height), layout='constrained')
-    panels = figure.subplots(height, width, squeeze=False).ravel()
+    image = Figure(figsize=(4 * width, 3.5 * height), layout='constrained')
+    panels = image.subplots(height, width, squeeze=False).ravel()
     for axes in panels[len(settings) :]:
         axes.set_axis_off()
     for axes, setting in zip(panels, settings, strict=False):
-        for model in (BASE, OURS):
+        for model in (BASE, OURS, RIVAL):
             shares = [share for share in CURVE if (setting, model, share) in found]
             lists = [
                 [100 * row.accuracy for row in found[setting, model, share].values()]
@@ -646,15 +701,20 @@ def plot(rows: Sequence[Row], path: Path) -> None:
                 for values in lists
             ]
             shares = [100 * share for share in shares]
-            axes.errorbar(shares, means, errors, fmt='o-', capsize=3, label=model)
+            if shares:
+                axes.errorbar(shares, means, errors, fmt='o-', capsize=3, label=model)
+        for method, sign in zip(STRONG, 'x+*', strict=True):
+            points = printed_curve(method, setting)
+            label = f'{method} (paper)'
+            axes.plot(list(points), list(points.values()), sign, c='gray', label=label)
         axes.set(title=setting, xlabel='training anchors, %', ylabel='accuracy, %')
         axes.set_xscale('log')
         ticks = [100 * share for share in CURVE]
         axes.set_xticks(ticks, [f'{tick:g}' for tick in ticks])
         axes.minorticks_off()
         axes.grid(visible=True, alpha=0.3)
-        axes.legend()
-    figure.savefig(path, dpi=100)
+        axes.legend(fontsize='small')
+    image.savefig(path, dpi=100)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -46,16 +46,31 @@ def test_dataset_table_is_the_catalogue() -> None:
     assert TEXT.split(begin)[1].split(end)[0].splitlines() == lines
 
 
-@pytest.mark.parametrize(
-    ('name', 'title'), [('compare.md', 'Accuracy'), ('stacked.md', 'summary')]
-)
-def test_result_table_is_the_benchmark(name: str, title: str) -> None:
-    report = README.parent / 'benchmarks' / 'results' / name
-    tables = report.read_text(encoding='utf-8').split('\n## ')
-    (accuracy,) = [table for table in tables if table.startswith(title)]
-    begin, end = f'<!-- benchmarks/results/{name} -->\n', '<!-- end -->'
-    shown = TEXT.split(begin)[1].split(end)[0].strip()
-    assert shown == accuracy[accuracy.index('|') :].strip()
+def test_ratios_are_measured() -> None:
+    report = README.parent / 'benchmarks' / 'RESULTS.md'
+    found = re.search(
+        r'trains (\S+) x faster .* has (\S+) x fewer',
+        report.read_text(encoding='utf-8'),
+    )
+    assert found is not None
+    said = re.search(
+        r'trains (\d+) times faster.*?has (\d+) times fewer', TEXT, re.DOTALL
+    )
+    assert said is not None
+    for word, number in zip(said.groups(), found.groups(), strict=True):
+        assert int(word) == round(float(number))
+
+
+def test_figures_of_the_text_are_in_the_results() -> None:
+    # The tables are compared whole, see 'tests/benchmarks/test_fill_readme.py'.
+    section = TEXT.split('## Results')[1].split('\n## ')[0]
+    section = re.sub(r'<!-- .*? -->.*?<!-- end -->', '', section, flags=re.DOTALL)
+    section = re.sub(r'`[^`]*`|\([^)]*\)', '', section)
+    folder = README.parent / 'benchmarks'
+    reports = [folder / 'RESULTS.md', *(folder / 'results').glob('*.md')]
+    known = '\n'.join(path.read_text(encoding='utf-8') for path in reports)
+    for number in re.findall(r'\d+\.\d+', section):
+        assert re.search(rf'(?<![\d.]){re.escape(number)}(?!\d)', known), number
 
 
 def test_every_model_is_in_the_table_of_methods() -> None:

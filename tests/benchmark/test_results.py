@@ -2,12 +2,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tgx_anchor.benchmark import BenchmarkRow
 from tgx_anchor.benchmark.results import Task, benchmark_table
-
-RESULTS = Path(__file__).parents[2] / 'benchmarks' / 'results'
 
 
 def row(**kwargs: Any) -> BenchmarkRow:
@@ -45,10 +41,3 @@ def test_keys_are_tasks(tmp_path: Path) -> None:
         row(accuracy=0.75),
         row(num_epochs=5),
     ]
-
-
-@pytest.mark.parametrize(('name', 'count'), [('compare', 120), ('compare_light', 90)])
-def test_committed_results_are_read(name: str, count: int) -> None:
-    rows = benchmark_table(RESULTS / f'{name}.csv').rows
-    assert len(rows) == count
-    assert all(0 < row.accuracy <= row.mrr <= 1 for row in rows)

@@ -1,68 +1,65 @@
 import re
 import statistics
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks.scripts import FOLDER, load_script
-from tgx_anchor.benchmark.report import most_trained
-from tgx_anchor.benchmark.results import benchmark_table
 from tgx_anchor.io import ResultTable
-from tgx_anchor.paper import BASELINES, figure
+from tgx_anchor.reproduce.cell import cell_table
+from tgx_anchor.reproduce.report import Filled, fill
+from tgx_anchor.reproduce.tables import TABLES
 
 TEXT = (FOLDER / 'README.md').read_text(encoding='utf-8')
-SETTINGS = ('emER', 'qaBI')
-
-
-def means(name: str) -> dict[tuple[str, str], float]:
-    values: dict[tuple[str, str], list[float]] = {}
-    for row in most_trained(benchmark_table(FOLDER / 'results' / name).rows):
-        values.setdefault((row.method, row.setting), []).append(100 * row.accuracy)
-    return {key: statistics.fmean(found) for key, found in values.items()}
 
 
 @pytest.fixture(scope='module')
-def known() -> Iterator[set[str]]:
+def filled() -> list[Filled]:
+    cells = cell_table(FOLDER / 'tables' / 'cells.csv').rows
+    return fill(TABLES['accuracy'], cells, lambda _: True)
+
+
+@pytest.fixture(scope='module')
+def known(filled: list[Filled]) -> set[str]:
     # All means of accuracies, and all figures of the paper, as they are printed.
-    out = {f'{mean:.1f}' for mean in means('compare.csv').values()}
-    out |= {f'{mean:.1f}' for mean in means('compare_light.csv').values()}
-    with load_script('reference_habits') as script:
-        rows = ResultTable(script.Row, script.OUT).rows
-        lines = script.make_table(rows)[1:]
-        out |= {line[4].partition(' ')[0] for line in lines}
-        for method in BASELINES:
-            for setting in SETTINGS:
-                out |= set(figure('accuracy', method, setting).split('±'))
-        yield out
+    out = {f'{statistics.fmean(each.values):.1f}' for each in filled if each.values}
+    for each in filled:
+        out |= set(each.entry.paper.split('±'))
+    for name, column in (('reference_habits', 4), ('readings', 2)):
+        with load_script(name) as script:
+            rows = ResultTable(script.Row, script.OUT).rows
+            for line in script.make_table(rows)[1:]:
+                figure = line[column].partition(' ')[0]
+                out |= {figure, f'{float(figure):.1f}', line[3]}
+    return out
+
+
+def section() -> str:
+    return TEXT[TEXT.index('## Differences') :]
 
 
 def test_figures_are_in_the_results(known: set[str]) -> None:
-    section = TEXT[TEXT.index('## Differences') :]
-    found = re.findall(r'\d+\.\d+', section)
+    found = re.findall(r'\d+\.\d+', section())
     assert len(found) > 20
     assert set(found) <= known
 
 
-def test_all_differences_are_named() -> None:
-    section = TEXT[TEXT.index('## Differences') :]
+def test_all_differences_are_named(filled: list[Filled]) -> None:
+    # Of methods that were trained for as long as in the paper.
     named = {}
-    for line in section.splitlines():
+    for line in section().splitlines():
         cells = [cell.strip() for cell in line.split('|')[1:-1]]
         if len(cells) == 4 and ' on ' in cells[0]:
-            where, _, splits = cells[0].partition(', ')
-            method, setting = where.split(' on ')
-            named[method, setting, splits] = (cells[1], cells[2])
-    expected = {}
-    for name, splits in (('compare.csv', ''), ('compare_light.csv', 'five splits')):
-        for (method, setting), mean in means(name).items():
-            printed = figure('accuracy', method, setting)
-            if method not in BASELINES or setting not in SETTINGS:
-                continue
-            center, deviation = map(float, printed.split('±'))
-            is_named = (method, setting, '') in expected
-            if abs(round(mean, 1) - center) > 2 * deviation and not is_named:
-                expected[method, setting, splits] = (f'{mean:.1f}', printed)
+            method, setting = cells[0].split(' on ')
+            named[method, setting] = (cells[1], cells[2])
+    expected = {
+        (each.entry.row, each.entry.setting): (
+            f'{statistics.fmean(each.values):.1f}',
+            each.entry.paper,
+        )
+        for each in filled
+        if each.is_outside and each.num_epochs == 0
+    }
     assert named == expected
 
 

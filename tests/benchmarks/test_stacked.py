@@ -226,3 +226,37 @@ def test_best_printed(script: ModuleType) -> None:
     assert script.best_printed('emEU', 0.2) == ''
     assert script.best_printed('emEU', 0.05, 'mrr') == ''
     assert script.best_printed('own', 0.075) == ''
+
+
+def test_size_of_the_largest_dataset(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ours,) = [
+        task
+        for task in script.make_tasks(['size'], script.SETTINGS, 1, {})
+        if task.model == 'both'
+    ]
+    assert ours.setting == script.LARGE
+    made: list[tuple[int, int]] = []
+
+    def small(num_nodes: int, num_hyperedges: int, seed: int) -> PlantedAnchorDataset:
+        made.append((num_nodes, num_hyperedges))
+        return PlantedAnchorDataset(60, 400, seed=seed)
+
+    monkeypatch.setattr(script, 'PlantedAnchorDataset', small)
+    assert script.load(ours, None, {}).num_hyperedges == 400
+    assert made == [(1712433, 2037605)]
+
+
+def test_rival(script: ModuleType) -> None:
+    tasks = script.make_tasks(['rival'], script.SETTINGS, 1, {})
+    assert {task.setting for task in tasks} == {'emER', 'qaBI'}
+    assert max(task.train for task in tasks) == 0.2
+    model = script.make_model('CoNHD-U', 'emER')
+    assert type(model.encoder).__name__ == 'CoNHD'
+
+
+def test_printed_curve(script: ModuleType) -> None:
+    assert script.printed_curve('WHATsNet', 'emER') == {2.5: 65.05, 5: 66.4, 7.5: 66.6}
+    assert script.printed_curve('HNN', 'emEU') == {}
+    assert script.printed_curve('WHATsNet', 'own table') == {}

@@ -29,7 +29,7 @@ def test_quick_trial_and_its_report(run: Run, tmp_path: Path) -> None:
     assert '2 of 6 cells are measured' in out
     assert 'coAA_first' in out
     assert '@2' in out
-    runs = (tmp_path / 'out' / 'runs.csv').read_text(encoding='utf-8')
+    runs = (tmp_path / 'out' / 'tables' / 'runs.csv').read_text(encoding='utf-8')
     assert 'tgx-anchor reproduce features --splits 1 --epochs 2' in runs
     assert str(tmp_path) not in runs
     code, out, _ = run(*words, '--report-only')

@@ -1,4 +1,5 @@
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tgx_anchor.reproduce.report import (
     make_lines,
     markdown_report,
     markdown_section,
+    overview,
     summary,
     write_table,
 )
@@ -99,7 +101,7 @@ def test_summary_counts() -> None:
     cells = [cell('emER', 'HGNN', 0.42), cell('emER', 'HAT', 0.9)]
     found = fill(TABLES['accuracy'], cells, lambda n: n == 'emER', ['emER', 'qaST'])
     text = summary(found)
-    assert text.startswith('2 of 22 cells are measured; 1 of 2 with a figure')
+    assert text.startswith('2 of 24 cells are measured; 1 of 2 with a figure')
     assert 'No data at hand: qaST ' in text
     assert '"!"' in text
 
@@ -123,7 +125,7 @@ def test_section_names_its_origin() -> None:
     assert '`tgx-anchor reproduce accuracy`' in text
     assert 'commit abc1234 (torch 2; x86_64, 2 cores)' in text
     assert 'another' not in text
-    assert text in markdown_report([text])
+    assert text in markdown_report([], [text])
 
 
 METRICS = {
@@ -156,6 +158,19 @@ def test_rows_of_a_benchmark() -> None:
     assert rows[0].train_seconds == 2.0
     assert isinstance(rows[0].num_parameters, int)
     assert statistics.fmean(row.num_parameters for row in rows[1:]) == 600
+
+
+def test_overview_is_in_the_order_of_the_paper() -> None:
+    cells = [
+        replace(cell, setting=name)
+        for name in ('emER', 'qaBI')
+        for cell in benchmark_cells()
+    ]
+    lines = overview(cells).splitlines()
+    assert lines[0] == '| method | qaBI | emER |'
+    assert lines[2].startswith('| AnchorRadar | **50.0** (87.4±0.2) | **50.0** (67.8')
+    assert overview([]) == ''
+    assert '## Overview' in markdown_report(cells, [])
 
 
 def test_files_of_a_table(tmp_path: Path) -> None:

@@ -38,20 +38,23 @@ def test_continues_where_it_stopped(tmp_path: Path) -> None:
     assert features(tmp_path, num_splits=1) == []
     second = features(tmp_path, num_splits=2)
     assert {cell.split for cell in second} == {1}
-    assert cell_table(tmp_path / 'cells.csv').rows == first + second
-    assert [run.run for run in run_table(tmp_path / 'runs.csv').rows] == [1, 2]
+    assert cell_table(tmp_path / 'tables' / 'cells.csv').rows == first + second
+    assert [run.run for run in run_table(tmp_path / 'tables' / 'runs.csv').rows] == [
+        1,
+        2,
+    ]
     assert {cell.run for cell in second} == {2}
 
 
 def test_writes_all_files(tmp_path: Path) -> None:
     features(tmp_path, num_splits=1, command='the command')
-    text = (tmp_path / 'features.md').read_text(encoding='utf-8')
+    text = (tmp_path / 'tables' / 'features.md').read_text(encoding='utf-8')
     assert '| planted | and attributes |' in text
     assert '| coAA_first | and attributes | no data | 50.8 |' in text
     assert 'the command' in text
     assert text in (tmp_path / 'RESULTS.md').read_text(encoding='utf-8')
-    assert (tmp_path / 'features.tex').exists()
-    names = {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / 'tables' / 'features.tex').exists()
+    names = {path.name for path in tmp_path.rglob('*')}
     assert not any(name.endswith('.part') for name in names)
     assert 'checkpoints' not in names
 
@@ -59,7 +62,7 @@ def test_writes_all_files(tmp_path: Path) -> None:
 def test_report_only_measures_nothing(tmp_path: Path) -> None:
     filled = reproduce(['statistics'], folder=tmp_path, measure=False)
     assert not any(each.values for each in filled['statistics'])
-    assert not run_table(tmp_path / 'runs.csv').rows
+    assert not run_table(tmp_path / 'tables' / 'runs.csv').rows
 
 
 def test_methods_and_datasets_are_chosen(tmp_path: Path) -> None:
@@ -79,7 +82,7 @@ def test_failures_keep_the_others(
     monkeypatch.setenv('TGX_ANCHOR_MIRROR', str(tmp_path / 'nowhere'))
     with pytest.raises(ValueError, match=r'1 measurements failed, .* of coAA_first'):
         features(tmp_path, num_splits=1)
-    cells = cell_table(tmp_path / 'cells.csv').rows
+    cells = cell_table(tmp_path / 'tables' / 'cells.csv').rows
     assert {cell.setting for cell in cells} == {'planted'}
 
 

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from tgx_anchor.benchmark.report import headline, headline_text, plot_efficiency
+from tgx_anchor.benchmark.report import (
+    headline,
+    headline_text,
+    make_table,
+    plot_efficiency,
+    summarise,
+)
 from tgx_anchor.benchmark.results import BenchmarkRow
 from tgx_anchor.benchmark.tables import Style, escape, latex_table, markdown_table
 from tgx_anchor.io.files import replace_file
+from tgx_anchor.paper import SETTINGS
 from tgx_anchor.reproduce.cell import Cell
 from tgx_anchor.reproduce.experiments import SHARES
 from tgx_anchor.reproduce.paper_table import Entry, PaperTable, Unit
@@ -286,20 +293,46 @@ def _origins(filled: Sequence[Filled], runs: Sequence[Run]) -> str:
     return '\n'.join(['Measured by:', '', *lines]) if lines else ''
 
 
-def markdown_report(sections: Iterable[str]) -> str:
-    r"""Writes all sections as one document.
+def overview(cells: Iterable[Cell]) -> str:
+    r"""Writes the accuracies of all methods with a column per setting as Markdown, or
+    :obj:`""` if there are none.
 
     Args:
+        cells (list[Cell]): All measured cells.
+    """
+    found = summarise(
+        [row for row in benchmark_rows(cells) if row.setting in SETTINGS], 'accuracy'
+    )
+    # In the order of the paper.
+    ordered = {
+        key: found[key] for setting in SETTINGS for key in found if key[1] == setting
+    }
+    if not ordered:
+        return ''
+    return markdown_table(make_table(ordered, 'accuracy', 'markdown'))
+
+
+def markdown_report(cells: Sequence[Cell], sections: Iterable[str]) -> str:
+    r"""Writes all sections as one document, after an overview.
+
+    Args:
+        cells (list[Cell]): All measured cells.
         sections (list[str]): The sections.
     """
     head = (
         '# Results beside the paper\n\n'
-        'Made by `tgx-anchor reproduce` from `cells.csv` and `runs.csv`. Mean ± '
-        'population standard deviation over random splits; the splits of the paper are '
-        'not published. A number after an @ is the number of epochs where it is not '
-        'the published one. A difference with an exclamation mark exceeds two standard '
-        'deviations, ours or those of the paper, whichever is larger.\n'
+        'Made by `tgx-anchor reproduce` from `tables/cells.csv` and `tables/runs.csv`. '
+        'Mean ± population standard deviation over random splits; the splits of the '
+        'paper are not published. A number after an @ is the number of epochs where it '
+        'is not the published one. A difference with an exclamation mark exceeds two '
+        'standard deviations, ours or those of the paper, whichever is larger.\n'
     )
+    table = overview(cells)
+    if table:
+        head += (
+            '\n## Overview\n\nAccuracy (%); the best in bold, the second best '
+            'underlined; in parentheses the figure of the paper.\n\n' + table
+        )
     return '\n'.join([head, *sections])
 
 

@@ -30,8 +30,9 @@ from tgx_anchor.reproduce.report import (
 from tgx_anchor.reproduce.run import Run, new_run, run_table
 from tgx_anchor.reproduce.tables import TABLES
 
-REPORT, CELLS, RUNS = 'RESULTS.md', 'cells.csv', 'runs.csv'
-_CHECKPOINTS = 'checkpoints'
+REPORT = 'RESULTS.md'
+CELLS, RUNS = 'tables/cells.csv', 'tables/runs.csv'
+_TABLES, _CHECKPOINTS = 'tables', 'checkpoints'
 
 
 def reproduce(
@@ -53,10 +54,11 @@ def reproduce(
     Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper lack,
     and writes them beside the figures of the paper.
 
-    The folder holds :obj:`cells.csv`, to which every measured value is added as it
-    comes, :obj:`runs.csv` with the commit, the versions, the machine and the command of
-    each run, a Markdown and a LaTeX file per table, plots where the paper has them, and
-    :obj:`RESULTS.md` with all tables. A second run continues where the first one
+    The folder holds :obj:`RESULTS.md` with all tables. Its folder :obj:`tables` holds
+    :obj:`cells.csv`, to which every measured value is added as it comes,
+    :obj:`runs.csv` with the commit, the versions, the machine and the command of each
+    run, a Markdown and a LaTeX file per table, and plots where the paper has them. A
+    second run continues where the first one
     stopped; baselines continue within their training.
 
     .. code-block:: python
@@ -94,7 +96,7 @@ def reproduce(
             raise ValueError(f"'{name}' must be positive (got {number})")
     chosen = _chosen(tables)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _TABLES).mkdir(parents=True, exist_ok=True)
     cells = cell_table(folder / CELLS)
     runs = run_table(folder / RUNS)
     failures: dict[Batch, Failure] = {}
@@ -228,10 +230,12 @@ def _write(
     for table in TABLES.values():
         filled = fill(table, cells, hands.__getitem__)
         if any(each.values for each in filled):
-            sections.append(markdown_section(table, filled, cells, runs))
+            # Without data, a line would only repeat the paper.
+            shown = [each for each in filled if each.values or each.at_hand]
+            sections.append(markdown_section(table, shown, cells, runs))
         if table in chosen:
             out[table.name] = filled
-            write_table(folder, table, filled, cells, runs)
+            write_table(folder / _TABLES, table, filled, cells, runs)
     with replace_file(folder / REPORT) as part:
-        part.write_text(markdown_report(sections), encoding='utf-8')
+        part.write_text(markdown_report(cells, sections), encoding='utf-8')
     return out
