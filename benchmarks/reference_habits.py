@@ -128,7 +128,9 @@ def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorDa
     if habit == 'gensim':
         encoder: Any = model.encoder
         walk = AddRandomWalkEmbedding(encoder.in_channels, backend='gensim')
-        data.x = cached_embedding(data, walk, cache)
+        data.x = cached_embedding(
+            data, repr(walk), lambda: walk(data.clone())['x'], cache
+        )
     return one_split(prepare(data, model, cache), split)
 
 

@@ -158,27 +158,31 @@ def prepare(
     if isinstance(transform, AddMissing) and cache is not None:
         walk = transform.transforms.get('x')
         if isinstance(walk, AddRandomWalkEmbedding) and data.get('x') is None:
-            data.x = cached_embedding(data, walk, cache)
+            data.x = cached_embedding(
+                data, repr(walk), lambda: walk(data.clone())['x'], cache
+            )
     out: AnchorData = transform(data)
     return out
 
 
 def cached_embedding(
-    data: AnchorData, transform: AddRandomWalkEmbedding, cache: Path
+    data: AnchorData, key: str, compute: Callable[[], Tensor], cache: Path
 ) -> Tensor:
-    r"""Returns the random-walk embeddings of a hypergraph from a cache, or computes and
-    keeps them.
+    r"""Returns the node embeddings of a hypergraph from a cache, or computes and keeps
+    them.
 
     Args:
         data (AnchorData): The hypergraph.
-        transform (AddRandomWalkEmbedding): Computes the embeddings.
+        key (str): The method and all its parameters, such as the :obj:`repr` of a
+            transform.
+        compute (callable): Computes the embeddings.
         cache (Path): The folder that keeps them.
 
     Shapes:
         - **output:** :math:`(N, D)`
     """
     code = incidence_fingerprint(data.hyperedge_index, int(data.num_nodes or 0))
-    name = hashlib.sha256(f'{code} {transform!r}'.encode()).hexdigest()[:16]
+    name = hashlib.sha256(f'{code} {key}'.encode()).hexdigest()[:16]
     path = cache / f'{name}.pt'
     if path.exists():
         try:
@@ -190,7 +194,7 @@ def cached_embedding(
                 f'file, and it is computed again)'
             ) from None
         return kept
-    x: Tensor = transform(data.clone())['x']
+    x = compute()
     path.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(path) as part:
         torch.save(x, part)

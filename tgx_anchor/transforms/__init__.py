@@ -5,6 +5,7 @@ from tgx_anchor.transforms.add_random_walk_embedding import AddRandomWalkEmbeddi
 from tgx_anchor.transforms.add_temporal_features import AddTemporalFeatures
 from tgx_anchor.transforms.add_topological_features import AddTopologicalFeatures
 from tgx_anchor.transforms.add_within_order_rank import AddWithinOrderRank
+from tgx_anchor.transforms.anchor_strength_features import AnchorStrengthFeatures
 from tgx_anchor.transforms.random_hyperedge_split import RandomHyperedgeSplit
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     'AddTemporalFeatures',
     'AddTopologicalFeatures',
     'AddWithinOrderRank',
+    'AnchorStrengthFeatures',
     'RandomHyperedgeSplit',
 ]

@@ -1,4 +1,4 @@
-r"""Encoders, and the two networks of AnchorRadar."""
+r"""Encoders, VilLain, and the two networks of AnchorRadar."""
 
 from tgx_anchor.nn.models.all_set_transformer import (
     AllSetTransformer as AllSetTransformer,
@@ -18,6 +18,7 @@ from tgx_anchor.nn.models.hypergraph_set_transformer import (
 )
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 from tgx_anchor.nn.models.unigcn import UniGCN
+from tgx_anchor.nn.models.villain import VilLain
 from tgx_anchor.nn.models.whatsnet import WHATsNet
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     'HypergraphSetTransformer',
     'IncidenceScorer',
     'UniGCN',
+    'VilLain',
     'WHATsNet',
 ]

@@ -1,0 +1,204 @@
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.strategies import Groups, to_data, to_groups
+from tests.transforms.groups import GROUPS, NUM_NODES
+from tgx_anchor.benchmark import downstream, fill_table
+from tgx_anchor.benchmark.downstream import (
+    ORIGINAL,
+    WITH_STRENGTHS,
+    DownstreamRow,
+    DownstreamTask,
+    anchor_strength,
+    draw_members,
+    hold_out,
+    max_min,
+    measure_downstream,
+    with_fakes,
+)
+from tgx_anchor.benchmark.methods import load_setting, one_split
+from tgx_anchor.data import AnchorData
+from tgx_anchor.datasets import PlantedAnchorDataset
+from tgx_anchor.io import ResultTable
+from tgx_anchor.paper import figures
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+# Steps ############################################################################
+
+
+def test_held_out_hyperedges() -> None:
+    data = one_split(load_setting('planted'), 1)
+    mask = hold_out(data, 1)
+    assert int(mask.sum()) == round(0.1 * data.num_hyperedges)
+    assert bool(data.test_mask[mask].all())
+    assert torch.equal(hold_out(data, 1), mask)
+    assert not torch.equal(hold_out(data, 2), mask)
+
+
+def test_members_are_distinct_and_uniform() -> None:
+    # All ordered triples of five nodes, 40 times each on average.
+    num_triples = 40 * 60
+    hyperedge = torch.arange(num_triples).repeat_interleave(3)
+    node = draw_members(hyperedge, 5, seeded())
+    count = Counter(map(tuple, node.view(-1, 3).tolist()))
+    assert set(count) == set(permutations(range(5), 3))
+    chi2 = sum((n - 40) ** 2 / 40 for n in count.values())
+    # 59 degrees of freedom: above 100 with a probability of 0.0007.
+    assert chi2 < 100
+    # All nodes at once.
+    assert sorted(draw_members(torch.zeros(50).long(), 50, seeded()).tolist()) == list(
+        range(50)
+    )
+
+
+def test_fakes() -> None:
+    data = to_data([*GROUPS, []], NUM_NODES)
+    out = with_fakes(data, seeded())
+    assert out.validate()
+    assert (out.num_nodes, out.num_hyperedges) == (NUM_NODES, 2 * data.num_hyperedges)
+    groups = to_groups(out)
+    real, fake = groups[: data.num_hyperedges], groups[data.num_hyperedges :]
+    # Members that are listed twice count once.
+    assert list(map(set, real)) == list(map(set, to_groups(data)))
+    for a, b in zip(real, fake, strict=True):
+        assert len(a) == len(set(a)) == len(b) == len(set(b))
+    again = with_fakes(data, seeded())
+    assert torch.equal(again.hyperedge_index, out.hyperedge_index)
+    other = with_fakes(data, seeded(1))
+    assert not torch.equal(other.hyperedge_index, out.hyperedge_index)
+
+
+def slow_max_min(x: Tensor, groups: Groups) -> Tensor:
+    rows = []
+    for group in groups:
+        part = x[group] if group else torch.zeros(1, x.size(1))
+        rows.append(part.max(dim=0).values - part.min(dim=0).values)
+    return torch.stack(rows)
+
+
+def test_pooling() -> None:
+    groups = [*GROUPS, [], [3], [4, 0]]
+    x = torch.randn(NUM_NODES, 5, generator=seeded())
+    out = max_min(x, to_data(groups, NUM_NODES))
+    torch.testing.assert_close(out, slow_max_min(x, groups))
+    assert bool((out[-2] == 0).all())
+
+
+@pytest.mark.parametrize(
+    ('score', 'expected'),
+    [
+        ([3.0, 2.0, -1.0, -2.0], (1.0, 1.0)),
+        ([-3.0, -2.0, 1.0, 2.0], (0.0, 0.0)),
+        # Pairs: 2 > 1, 2 > -1, 0.5 < 1, 0.5 > -1.
+        ([2.0, 0.5, 1.0, -1.0], (0.75, 0.75)),
+        # A tie is half a pair, and zero is no word for real.
+        ([0.0, 0.0, 0.0, 0.0], (0.5, 0.5)),
+    ],
+)
+def test_figures(score: list[float], expected: tuple[float, float]) -> None:
+    y = torch.tensor([True, True, False, False])
+    found = downstream._evaluate(torch.tensor(score), y)
+    assert found == pytest.approx(expected)
+
+
+# Whole tasks ######################################################################
+
+
+def small_setting(setting: str, root: str | None = None) -> AnchorData:
+    return PlantedAnchorDataset(60, 500)[0]  # type: ignore[return-value]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downstream, 'load_setting', small_setting)
+
+
+@pytest.mark.usefixtures('small')
+def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = DownstreamTask('planted', 0, 5)
+    told: list[str] = []
+    rows = measure_downstream(task, told.append, cache=str(tmp_path))
+    assert [row.variant for row in rows] == [ORIGINAL, WITH_STRENGTHS]
+    assert [row.task for row in rows] == [task, task]
+    for row in rows:
+        assert 0.5 < row.accuracy < row.auroc < 1
+        assert row.seconds > 0
+    assert 'planted VilLain 2 labels 1/5' in told
+    assert 'planted VilLain 8 labels 5/5' in told
+    # Embeddings are kept, one for each number of labels.
+    assert len(list(tmp_path.iterdir())) == 7
+    told.clear()
+    again = measure_downstream(task, told.append, cache=str(tmp_path))
+    assert not any('VilLain' in line for line in told)
+    assert [(row.accuracy, row.auroc) for row in again] == [
+        (row.accuracy, row.auroc) for row in rows
+    ]
+    other = measure_downstream(task._replace(split=1), told.append, cache=str(tmp_path))
+    assert other[0].accuracy != rows[0].accuracy
+
+    # Nothing is learnt from what is held out.
+    data = one_split(small_setting('planted'), 0)
+    held_out = hold_out(data, 0)
+    shown = []
+
+    def strength_of(data: AnchorData, setting: str) -> Tensor:
+        shown.append(data.num_hyperedges)
+        return anchor_strength(data, setting)
+
+    monkeypatch.setattr(downstream, 'anchor_strength', strength_of)
+    measure_downstream(task, told.append, cache=str(tmp_path))
+    assert shown == [int((~held_out).sum())]
+
+
+@pytest.mark.usefixtures('small')
+def test_strengths_help_where_embeddings_are_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = torch.randn(60, 4, generator=seeded())
+    monkeypatch.setattr(downstream, '_embedding', lambda *_: noise)
+    # Real members are those of a high strength.
+    degree = torch.bincount(small_setting('planted').hyperedge_index[0], minlength=60)
+    monkeypatch.setattr(downstream, 'anchor_strength', lambda *_: degree.double() / 50)
+    task = DownstreamTask('planted', 0)
+    original, enriched = measure_downstream(task, lambda _: None, cache=str(tmp_path))
+    assert enriched.accuracy > original.accuracy + 0.1
+    assert task.num_epochs == 0
+
+
+@pytest.mark.usefixtures('small')
+def test_table(tmp_path: Path) -> None:
+    path = tmp_path / 'rows.csv'
+    key = (*DownstreamTask._fields, 'variant')
+
+    def measure(task: DownstreamTask, tell: object) -> list[DownstreamRow]:
+        return measure_downstream(task, lambda _: None, cache=str(tmp_path))
+
+    def fill() -> ResultTable[DownstreamRow]:
+        table = ResultTable(DownstreamRow, path, key=key)
+        failures = fill_table(
+            table,
+            measure,
+            [DownstreamTask('planted', 0, 1)],
+            is_done=lambda task: (*task, ORIGINAL) in table,
+            isolated=False,
+            progress=False,
+        )
+        assert failures == {}
+        return table
+
+    assert len(fill()) == 2
+    assert len(fill()) == 2
+    assert len(path.read_text(encoding='utf-8').splitlines()) == 3
+
+
+def test_variants_are_rows_of_the_paper() -> None:
+    assert figures('downstream')['method'] == [ORIGINAL, WITH_STRENGTHS]
