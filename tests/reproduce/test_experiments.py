@@ -75,3 +75,17 @@ def test_checkpoints_are_shared_by_the_roles_of_authors() -> None:
     assert folder('coDB_first') != folder('coDB_first_second')
     assert folder('coDB_first') != folder('coDB_first', 'methods, 5 %')
     assert folder('emER') != folder('emEU')
+
+
+def test_real_or_fake_is_measured_once(tmp_path: Path) -> None:
+    keys = tuple(
+        CellKey('real or fake', 'planted', variant, 0, 2)
+        for variant in ('Original VilLain', '+ Anchor Strengths')
+    )
+    other = CellKey('methods', 'planted', 'Degree', 0)
+    assert set(make_batches([keys[0], other, keys[1]])) == {keys, (other,)}
+    told: list[str] = []
+    cells = measure_batch(keys, told.append, run=1, cache=str(tmp_path))
+    assert {cell.key for cell in cells} == set(keys)
+    assert {cell.metric for cell in cells} == {'accuracy', 'auroc', 'seconds'}
+    assert told.count('planted real or fake') == 1

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
+from tgx_anchor.benchmark.downstream import DownstreamTask, measure_downstream
 from tgx_anchor.benchmark.measure import measure
 from tgx_anchor.benchmark.methods import load_setting, one_split
 from tgx_anchor.benchmark.results import Task
@@ -24,7 +25,9 @@ from tgx_anchor.transforms import AddTopologicalFeatures
 SHARES = {'methods': 0.075, 'methods, 5 %': 0.05, 'methods, 2.5 %': 0.025}
 # Experiments that change something in AnchorRadar, and that only look at the data.
 VARIANTS, OBSERVED = 'variants', 'observations'
-EXPERIMENTS = (*SHARES, VARIANTS, OBSERVED)
+# The experiment that tells real from fake groups, which measures two variants at once.
+DOWNSTREAM = 'real or fake'
+EXPERIMENTS = (*SHARES, VARIANTS, OBSERVED, DOWNSTREAM)
 
 # Measurements that one process makes one after the other.
 Batch = tuple[CellKey, ...]
@@ -42,13 +45,15 @@ def make_batches(keys: Iterable[CellKey]) -> list[Batch]:
     out: list[Batch] = []
     for _, group in groupby(keys, key=_place):
         together: list[CellKey] = []
+        real_or_fake: list[CellKey] = []
         for key in group:
             if key.experiment in SHARES and key.variant in BASELINES:
                 out.append((key,))
+            elif key.experiment == DOWNSTREAM:
+                real_or_fake.append(key)
             else:
                 together.append(key)
-        if together:
-            out.append(tuple(together))
+        out += [tuple(part) for part in (together, real_or_fake) if part]
     return out
 
 
@@ -94,6 +99,7 @@ class _Bench:
         self.cache = cache
         self.folder = folder
         self.loaded: dict[str, AnchorData] = {}
+        self.real_or_fake: dict[DownstreamTask, dict[str, Values]] = {}
 
     def measure(self, key: CellKey) -> Values:
         if key.experiment not in EXPERIMENTS:
@@ -106,6 +112,8 @@ class _Bench:
             return self.measure_method(key)
         if key.experiment == VARIANTS:
             return self.measure_variant(key)
+        if key.experiment == DOWNSTREAM:
+            return self.measure_downstream(key)
         return self.measure_observation(key)
 
     def measure_method(self, key: CellKey) -> Values:
@@ -155,6 +163,20 @@ class _Bench:
             data = one_split(data, key.split)
         found = observe(data, key.variant, seed=key.split)
         return {name: float(f'{value:.6g}') for name, value in found.items()}
+
+    def measure_downstream(self, key: CellKey) -> Values:
+        task = DownstreamTask(key.setting, key.split, key.num_epochs)
+        if task not in self.real_or_fake:
+            rows = measure_downstream(task, self.tell, root=self.root, cache=self.cache)
+            self.real_or_fake[task] = {
+                row.variant: {
+                    'accuracy': row.accuracy,
+                    'auroc': row.auroc,
+                    'seconds': row.seconds,
+                }
+                for row in rows
+            }
+        return self.real_or_fake[task][key.variant]
 
     def data(self, setting: str) -> AnchorData:
         if setting not in self.loaded:

@@ -260,6 +260,7 @@ def markdown_section(
     filled: Sequence[Filled],
     cells: Sequence[Cell],
     runs: Sequence[Run],
+    brief: bool = False,
 ) -> str:
     r"""Writes a table as a section of a Markdown document, with where it comes from.
 
@@ -268,13 +269,16 @@ def markdown_section(
         filled (list[Filled]): Its cells.
         cells (list[Cell]): All measured cells.
         runs (list[Run]): All runs.
+        brief (bool, optional): If set to :obj:`True`, leaves out the lines of data that
+            is not at hand. (default: :obj:`False`)
     """
+    shown = [each for each in filled if each.values or each.at_hand or not brief]
     parts = [
         f'## {table.title}',
         f'`tgx-anchor reproduce {table.name}` ({table.place} of the paper). '
         f'{table.note} {summary(filled)}',
         extra_text(table, cells),
-        markdown_table(make_lines(filled, 'markdown'), NUM_LEFT).rstrip(),
+        markdown_table(make_lines(shown, 'markdown'), NUM_LEFT).rstrip(),
         _origins(filled, runs),
     ]
     return '\n\n'.join(part for part in parts if part) + '\n'

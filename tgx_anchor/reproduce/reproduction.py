@@ -230,9 +230,7 @@ def _write(
     for table in TABLES.values():
         filled = fill(table, cells, hands.__getitem__)
         if any(each.values for each in filled):
-            # Without data, a line would only repeat the paper.
-            shown = [each for each in filled if each.values or each.at_hand]
-            sections.append(markdown_section(table, shown, cells, runs))
+            sections.append(markdown_section(table, filled, cells, runs, brief=True))
         if table in chosen:
             out[table.name] = filled
             write_table(folder / _TABLES, table, filled, cells, runs)

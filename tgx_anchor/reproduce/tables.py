@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from tgx_anchor.benchmark.downstream import ORIGINAL, WITH_STRENGTHS
 from tgx_anchor.benchmark.methods import HEURISTICS, PLANTED, STACKED, WITHOUT_EPOCHS
 from tgx_anchor.paper import BASELINES, DATASETS, SETTINGS, figure, figures
-from tgx_anchor.reproduce.experiments import OBSERVED, SHARES, VARIANTS
+from tgx_anchor.reproduce.experiments import DOWNSTREAM, OBSERVED, SHARES, VARIANTS
 from tgx_anchor.reproduce.paper_table import Entry, PaperTable, Unit
 from tgx_anchor.reproduce.variants import (
     ABLATIONS,
@@ -214,6 +215,21 @@ def _features(settings: Settings) -> list[Entry]:
     return out
 
 
+def _downstream(settings: Settings) -> list[Entry]:
+    out = []
+    for setting in settings:
+        for variant in (ORIGINAL, WITH_STRENGTHS):
+            for metric, row in (('accuracy', variant), ('auroc', f'{variant}, AUROC')):
+                # The paper prints accuracies only.
+                paper = figure('downstream', variant, setting)
+                paper = paper if metric == 'accuracy' else ''
+                unit: Unit = 'percent' if metric == 'accuracy' else 'score'
+                out.append(
+                    Entry(setting, row, DOWNSTREAM, variant, metric, unit, paper)
+                )
+    return out
+
+
 def _accuracies(
     name: str, title: str, place: str, experiment: str, note: str
 ) -> PaperTable:
@@ -369,6 +385,16 @@ _LIST = (
         'the attributes of the planted data correlate with strengths by 0.5.',
         _features,
         (PLANTED, *_WITH_ATTRIBUTES),
+    ),
+    _named(
+        'downstream',
+        'Real or fake groups, with and without anchor strengths',
+        'Section VI-E',
+        'Accuracy (%) of telling the groups that are held out from fake ones of the '
+        'same sizes, by embeddings of VilLain. The strengths do not see the groups '
+        'that are held out.',
+        _downstream,
+        tuple(name for name in figures('downstream') if name in SETTINGS),
     ),
 )
 TABLES: dict[str, PaperTable] = {table.name: table for table in _LIST}
