@@ -1,7 +1,7 @@
 """StackedAnchorRadar: learns from topology, known anchors, beliefs and time."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -67,23 +67,14 @@ _NUM_FOLDS = 5
 
 
 class _Scored(NamedTuple):
-    # Groups with the columns of the last step, [L, C], and their known anchors.
+    # Groups with their known anchors, the columns of the last step, [L, C], and the
+    # views that the second pass sees, or the first if there is no second.
     stack: Stack
     known: KnownSets
     y: Tensor
     mask: Tensor
     column: Tensor
-
-
-class _SeenStack(Stack):
-    # Keeps the views that were scored last, which are those of the second pass.
-    seen: Sequence[Tensor] = ()
-
-    def log_beliefs(
-        self, learners: Iterable[torch.nn.Module], views: Sequence[Tensor]
-    ) -> list[Tensor]:
-        self.seen = views
-        return super().log_beliefs(learners, views)
+    views: Sequence[Tensor]
 
 
 class MemberColumns(NamedTuple):
@@ -279,9 +270,8 @@ class StackedAnchorRadar(AnchorModel):
         feature: Tensor,
         hyperedge_index: Tensor,
         num_hyperedges: int,
-        kind: type[Stack] = Stack,
     ) -> Stack:
-        return kind(
+        return Stack(
             sets,
             num_nodes,
             feature,
@@ -378,10 +368,11 @@ class StackedAnchorRadar(AnchorModel):
         passes = self._new_passes()
         steps = passes.learn(stack, known, *stack.labels(y, mask))
         run.epochs(steps, 'fitting', passes.num_steps(known), must_finish=True)
-        column, belief, strength, kappa = passes.result
+        column, belief, strength, kappa, _ = passes.result
         del passes.result
 
-        scored = _Scored(stack, known, y, mask, column)
+        # Without views, which are large: explanations compute them again.
+        scored = _Scored(stack, known, y, mask, column, ())
         blend = self._new_blend(scored, y, val_mask)
         reference = belief[sets.row].to(torch.get_default_dtype())
         memory, _ = Memory().to(index.device).extended(data, mask, reference)
@@ -425,7 +416,7 @@ class StackedAnchorRadar(AnchorModel):
 
     def _to_proba(self, scored: _Scored, blend: Blend) -> Tensor:
         # The probabilities of all incidences, in which other known copies count.
-        stack, known, y, mask, column = scored
+        stack, known, y, mask, column, _ = scored
         units, hyperedge = stack.units, stack.hyperedge_index[1]
         proba = softmax(blend(column), units.unit, num_nodes=units.num_units)
         # A group is no evidence of itself.
@@ -554,9 +545,7 @@ class StackedAnchorRadar(AnchorModel):
                 f"'data' must have {int(self.num_features)} features per incidence, as "
                 f'the model was fitted with (got {feature.size(1)})'
             )
-        stack = self._stack(
-            sets, memory.num_people, feature, query, size, kind=_SeenStack
-        )
+        stack = self._stack(sets, memory.num_people, feature, query, size)
         known = known_sets(sets, index, memory.y, memory.known_mask)
         row, reference = sets.row[: index.size(1)], memory.reference.double()
         if is_fitted:
@@ -570,11 +559,12 @@ class StackedAnchorRadar(AnchorModel):
             sums = sets.total(total)[sets.hyperedge_index[1]]
             return torch.where(sums > 0, total / sums, belief)
 
-        column = self.passes(stack, known, fill).column
+        result = self.passes(stack, known, fill)
         y = data.get('y')
         if y is None:
             y = torch.zeros_like(node, dtype=torch.bool)
-        return _Scored(stack, known, y, evidence_mask(data), column)
+        mask = evidence_mask(data)
+        return _Scored(stack, known, y, mask, result.column, result.views)
 
     def member_columns(
         self, data: AnchorData, same_people: bool | None = None
@@ -591,8 +581,7 @@ class StackedAnchorRadar(AnchorModel):
         """
         proba = self._raw_proba(data, same_people)
         scored = self._score_other(data, same_people)
-        stack = scored.stack
-        views = stack.seen if isinstance(stack, _SeenStack) else ()
+        stack, views = scored.stack, scored.views
         names = self._features(data, self.scale, bool(self.has_time))[1]
         names += KnownViews.names(self.views)
         if len(views) > 1:

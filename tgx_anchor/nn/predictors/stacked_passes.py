@@ -1,7 +1,7 @@
 """The two passes of StackedAnchorRadar."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -55,12 +55,14 @@ class PassResult(NamedTuple):
         - **belief:** :math:`(R)`, the belief of the second pass about each node set
         - **strength:** :math:`(N)`, strengths that explain these beliefs
         - **kappa:** the worth of a prediction in known copies
+        - **views:** :math:`(R, \cdot)` each, what the last learners saw
     """
 
     column: Tensor
     belief: Tensor
     strength: Tensor
     kappa: float
+    views: Sequence[Tensor]
 
 
 class StackedPasses(torch.nn.Module):
@@ -223,7 +225,7 @@ class StackedPasses(torch.nn.Module):
         column, belief, last = self._last_columns(
             stack, known, views, logs, strength[:, 0, 0], lambda q: q
         )
-        self.result = PassResult(column, belief, last, kappa)
+        self.result = PassResult(column, belief, last, kappa, views)
 
     def _folds(self, known: KnownSets) -> Tensor:
         # The fold of each known node set, or -1.
@@ -263,7 +265,7 @@ class StackedPasses(torch.nn.Module):
         column, belief, last = self._last_columns(
             stack, known, views, logs, strength[:, 0], fill
         )
-        return PassResult(column, belief, last, 1.0)
+        return PassResult(column, belief, last, 1.0, views)
 
     def _last_columns(
         self,
