@@ -1,11 +1,14 @@
 """Logistic regression, the classifier of embeddings."""
 
-from typing import Any
-
-import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+# The gain of a step, in log loss per row, below which there are no more steps.
+_TOLERANCE = 1e-12
+# The least curvature and the least part of a step.
+_MIN_CURVATURE = 1e-9
+_MIN_SIZE = 1e-6
 
 
 class LogisticRegression:
@@ -16,7 +19,9 @@ class LogisticRegression:
         + \exp \left( - y_i \, (\mathbf{w}^{\top} \mathbf{x}_i + b) \right) \right)
         \quad \text{with} \quad y_i = \pm 1,
 
-    by L-BFGS in double precision, on the CPU.
+    by Newton's method in double precision, on the CPU. There are few columns, so that a
+    step costs little more than a gradient, and a dozen steps reach the minimum however
+    different the scales of the columns are.
 
     Args:
         penalty (float, optional): The inverse :math:`1 / C` of the weight of the data.
@@ -24,15 +29,15 @@ class LogisticRegression:
         standardize (bool, optional): If set to :obj:`True`, columns are first shifted
             and scaled to mean 0 and standard deviation 1 over the rows that are fitted.
             (default: :obj:`False`)
-        num_iterations (int, optional): The largest number of iterations.
-            (default: :obj:`1000`)
+        num_iterations (int, optional): The largest number of steps.
+            (default: :obj:`100`)
     """
 
     def __init__(
         self,
         penalty: float = 1.0,
         standardize: bool = False,
-        num_iterations: int = 1000,
+        num_iterations: int = 100,
     ) -> None:
         if penalty < 0:
             raise ValueError(f"'penalty' must not be negative (got {penalty})")
@@ -60,24 +65,38 @@ class LogisticRegression:
             # A constant column tells nothing, and its rounding errors even less.
             self.scale = torch.where(std > 1e-12 * self.shift.abs(), std, torch.inf)
             x = (x - self.shift) / self.scale
+        # The bias is the weight of a column of ones, without a penalty.
+        x = torch.cat([x, x.new_ones(x.size(0), 1)], dim=1)
+        penalty = x.new_full((x.size(1),), self.penalty)
+        penalty[-1] = 0.0
         sign = torch.where(y.cpu(), 1.0, -1.0).double()
-        scale = 1.0 / max(x.size(0), 1)
 
-        def objective(point: Any) -> tuple[float, Any]:
-            weight, bias = torch.from_numpy(point[:-1]), point[-1]
-            margin = sign * (x @ weight + bias)
-            loss = -torch.nn.functional.logsigmoid(margin).sum()
-            loss = loss + self.penalty * weight.square().sum() / 2
-            slope = -sign * torch.sigmoid(-margin)
-            grad = x.t() @ slope + self.penalty * weight
-            grad = torch.cat([grad, slope.sum().view(1)])
-            # A mean over rows, so that the tolerances do not depend on their number.
-            return float(loss) * scale, grad.numpy() * scale
+        def objective(weight: Tensor) -> float:
+            loss = -logsigmoid(sign * (x @ weight)).sum()
+            return float(loss + (penalty * weight.square()).sum() / 2)
 
-        start = np.zeros(x.size(1) + 1)
-        options: Any = {'maxiter': self.num_iterations, 'gtol': 1e-6, 'ftol': 1e-12}
-        found = minimize(objective, start, jac=True, method='L-BFGS-B', options=options)
-        self.weight, self.bias = torch.from_numpy(found.x[:-1]), float(found.x[-1])
+        weight = x.new_zeros(x.size(1))
+        value = objective(weight)
+        for _ in range(self.num_iterations):
+            other = torch.sigmoid(-sign * (x @ weight))
+            grad = penalty * weight - x.t() @ (sign * other)
+            hessian = x.t() @ (x * (other * (1 - other)).unsqueeze(1))
+            # Where all rows are told apart, the curvature of the bias vanishes.
+            hessian += torch.diag(penalty.clamp(min=_MIN_CURVATURE))
+            step = torch.linalg.solve(hessian, grad)
+            # The gain that a quadratic form would give.
+            gain = float(grad @ step) / 2
+            if gain <= _TOLERANCE * max(x.size(0), 1):
+                break
+            size = 1.0
+            while (found := objective(weight - size * step)) > value - size * gain / 2:
+                size /= 2
+                if size < _MIN_SIZE:
+                    break
+            if found >= value:
+                break
+            weight, value = weight - size * step, found
+        self.weight, self.bias = weight[:-1], float(weight[-1])
         return self
 
     def logit(self, x: Tensor) -> Tensor:
