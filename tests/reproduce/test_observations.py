@@ -106,8 +106,13 @@ def test_training_hyperedges_only(data: AnchorData) -> None:
     found = observe(data, 'proportion in training hyperedges')
     assert found == {'accuracy': 1.0}
     found = observe(data, 'purity of training hyperedges')
-    # 0 anchors both of its groups, 1 neither; 2 is one of two.
-    assert found['real_mean'] == pytest.approx(2 / 3)
+    # 0 anchors both of its groups, 1 neither; the group of 2 alone does not count.
+    assert found['real_mean'] == 1
+    # Without the mask, 0 and 1 anchor some of their three groups.
+    found = observe(data, 'purity of all hyperedges')
+    assert found['real_mean'] == pytest.approx(1 / 3)
+    found = observe(data, 'proportion in all hyperedges')
+    assert found['accuracy'] == pytest.approx(2 / 3)
 
 
 def test_every_observation_has_values(data: AnchorData) -> None:

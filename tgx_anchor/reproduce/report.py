@@ -88,7 +88,7 @@ class Filled:
         deviations = [self.printed[1]]
         if len(self.values) > 1:
             deviations.append(statistics.pstdev(self.values))
-        if max(deviations) == 0 and self.entry.is_split:
+        elif self.printed[1] == 0 and self.entry.is_split:
             return None
         text, _, _ = self.entry.paper.partition('±')
         _, _, decimals = text.split()[0].partition('.')

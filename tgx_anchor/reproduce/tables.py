@@ -94,7 +94,7 @@ def _purity(settings: Settings, part: str, table: str) -> list[Entry]:
             variant = f'purity of {part} hyperedges'
             row = metric.replace('_mean', ' anchors').replace('_', '-')
             entry = Entry(setting, row, OBSERVED, variant, metric, unit, paper)
-            out.append(entry._replace(is_split=part == 'training', has_epochs=False))
+            out.append(entry._replace(has_epochs=False))
     return out
 
 
@@ -102,8 +102,8 @@ def _proportion(settings: Settings) -> list[Entry]:
     out = []
     for setting in settings:
         for part in ('training', 'all'):
-            # The paper does not say which hyperedges it takes.
             paper = figure('anchor_proportion_accuracy', 'anchor proportion', setting)
+            paper = paper if part == 'training' else ''
             variant = f'proportion in {part} hyperedges'
             row = f'{part} hyperedges'
             entry = Entry(setting, row, OBSERVED, variant, 'accuracy', 'percent', paper)
@@ -297,7 +297,8 @@ _LIST = (
         'Observation 2: anchor purity on 7.5 % of the hyperedges',
         'Section IV-B',
         'Mean over nodes in at least two training hyperedges, with the real anchors '
-        'and with random ones; p-value of a one-sided t-test.',
+        'and with random ones; p-value of a one-sided t-test. Hyperedges of one '
+        'member are left out.',
         partial(_purity, part='training', table='purity_train'),
     ),
     _named(
@@ -313,7 +314,7 @@ _LIST = (
         'Section IV-B',
         'Accuracy (%) of picking the member who anchors the largest share of its '
         'hyperedges, computed from the same anchors. The paper does not say which '
-        'hyperedges it takes: both readings are shown.',
+        'hyperedges it takes; the training hyperedges give its figures.',
         _proportion,
     ),
     _accuracies(
