@@ -12,6 +12,9 @@ from tests.transforms.groups import GROUPS, NUM_NODES
 from tgx_anchor.benchmark import downstream, fill_table
 from tgx_anchor.benchmark.downstream import (
     ORIGINAL,
+    VARIANTS,
+    WITH_DEGREES,
+    WITH_SIZES,
     WITH_STRENGTHS,
     DownstreamRow,
     DownstreamTask,
@@ -129,8 +132,9 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = DownstreamTask('planted', 0, 2)
     told: list[str] = []
     rows = measure_downstream(task, told.append, cache=str(tmp_path))
-    assert [row.variant for row in rows] == [ORIGINAL, WITH_STRENGTHS]
-    assert [row.task for row in rows] == [task, task]
+    assert tuple(row.variant for row in rows) == VARIANTS
+    assert len({row.auroc for row in rows}) == len(VARIANTS)
+    assert {row.task for row in rows} == {task}
     for row in rows:
         assert 0.5 < row.accuracy < 1
         assert 0.5 < row.auroc < 1
@@ -174,8 +178,11 @@ def test_strengths_help_where_embeddings_are_noise(
     degree = torch.bincount(small_setting('planted').hyperedge_index[0], minlength=60)
     monkeypatch.setattr(downstream, 'anchor_strength', lambda *_: degree.double() / 50)
     task = DownstreamTask('planted', 0)
-    original, enriched = measure_downstream(task, lambda _: None, cache=str(tmp_path))
-    assert enriched.accuracy > original.accuracy + 0.1
+    rows = measure_downstream(task, lambda _: None, cache=str(tmp_path))
+    accuracy = {row.variant: row.accuracy for row in rows}
+    assert accuracy[WITH_STRENGTHS] > accuracy[ORIGINAL] + 0.1
+    # Real and fake groups have the same sizes, which is all that equal strengths tell.
+    assert accuracy[WITH_SIZES] < accuracy[WITH_DEGREES] - 0.1
     assert task.num_epochs == 0
 
 
@@ -200,9 +207,9 @@ def test_table(tmp_path: Path) -> None:
         assert failures == {}
         return table
 
-    assert len(fill()) == 2
-    assert len(fill()) == 2
-    assert len(path.read_text(encoding='utf-8').splitlines()) == 3
+    assert len(fill()) == 4
+    assert len(fill()) == 4
+    assert len(path.read_text(encoding='utf-8').splitlines()) == 5
 
 
 def test_variants_are_rows_of_the_paper() -> None:

@@ -38,11 +38,16 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.nn import AnchorRadar, VilLain
 from tgx_anchor.transforms import AnchorStrengthFeatures
-from tgx_anchor.utils import collapse_incidences
+from tgx_anchor.utils import collapse_incidences, degree
 
 HELD_OUT = 0.1
 # The rows of the paper's table.
 ORIGINAL, WITH_STRENGTHS = 'Original VilLain', '+ Anchor Strengths'
+# The features of anchor strengths tell the size of a group, which pooled embeddings do
+# not, and strengths go along with degrees: the same features of equal strengths, and of
+# degrees, show how much of a gain comes from there.
+WITH_SIZES, WITH_DEGREES = '+ Equal Strengths', '+ Degrees'
+VARIANTS = (ORIGINAL, WITH_STRENGTHS, WITH_SIZES, WITH_DEGREES)
 
 
 class DownstreamTask(NamedTuple):
@@ -68,7 +73,7 @@ class DownstreamRow:
         setting (str): The setting.
         split (int): The number of the random split.
         num_epochs (int): The number of epochs asked for; zero for the published one.
-        variant (str): :obj:`"Original VilLain"` or :obj:`"+ Anchor Strengths"`.
+        variant (str): One of :obj:`VARIANTS`.
         accuracy (float): The share of hyperedges, real and fake, that are recognised.
         auroc (float): The area under the receiver operating characteristic.
         seconds (float): The seconds of all that is learnt; embeddings from the cache
@@ -96,7 +101,7 @@ def measure_downstream(
     root: str | None = None,
     cache: str | None = None,
 ) -> list[DownstreamRow]:
-    r"""Tells real from fake groups in both variants, and returns a row for each.
+    r"""Tells real from fake groups in all variants, and returns a row for each.
 
     Args:
         task (DownstreamTask): The task.
@@ -125,17 +130,24 @@ def measure_downstream(
         for part in (seen, data.hyperedge_subgraph(held_out))
     ]
     pooled = [max_min(x, part) for part in parts]
-    enrich = AnchorStrengthFeatures(strength, cat=False)
-    extra = [enrich(part).hyperedge_attr for part in parts]
+    degrees = degree(seen.hyperedge_index, seen.num_nodes, seen.num_hyperedges)
+    strengths = {
+        WITH_STRENGTHS: strength,
+        WITH_SIZES: torch.zeros_like(strength),
+        WITH_DEGREES: degrees.to(strength.dtype).log1p(),
+    }
     rows = []
-    for variant in (ORIGINAL, WITH_STRENGTHS):
+    for variant in VARIANTS:
         start = time.perf_counter()
         learning, testing = pooled
         seconds = embedding_seconds
-        if variant == WITH_STRENGTHS:
+        if variant in strengths:
+            enrich = AnchorStrengthFeatures(strengths[variant], cat=False)
             learning, testing = (
-                torch.cat(pair, dim=1) for pair in zip(pooled, extra, strict=True)
+                torch.cat([table, enrich(part).hyperedge_attr], dim=1)
+                for table, part in zip(pooled, parts, strict=True)
             )
+        if variant == WITH_STRENGTHS:
             seconds += strength_seconds
         model = LogisticRegression().fit(learning, _is_real(learning))
         accuracy, auroc = _evaluate(model.logit(testing), _is_real(testing))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from tgx_anchor.benchmark.downstream import ORIGINAL, WITH_STRENGTHS
+from tgx_anchor.benchmark.downstream import VARIANTS as DOWNSTREAM_VARIANTS
 from tgx_anchor.benchmark.methods import HEURISTICS, PLANTED, STACKED, WITHOUT_EPOCHS
 from tgx_anchor.paper import BASELINES, DATASETS, SETTINGS, figure, figures
 from tgx_anchor.reproduce.experiments import DOWNSTREAM, OBSERVED, SHARES, VARIANTS
@@ -218,7 +218,7 @@ def _features(settings: Settings) -> list[Entry]:
 def _downstream(settings: Settings) -> list[Entry]:
     out = []
     for setting in settings:
-        for variant in (ORIGINAL, WITH_STRENGTHS):
+        for variant in DOWNSTREAM_VARIANTS:
             for metric, row in (('accuracy', variant), ('auroc', f'{variant}, AUROC')):
                 # The paper prints accuracies only.
                 paper = figure('downstream', variant, setting)
@@ -393,7 +393,9 @@ _LIST = (
         'Section VI-E',
         'Accuracy (%) of telling the groups that are held out from fake ones of the '
         'same sizes, by embeddings of VilLain. The strengths do not see the groups '
-        'that are held out.',
+        'that are held out. Equal strengths and degrees are controls that the paper '
+        'does not have: the features of any strengths tell the size of a group, which '
+        'embeddings do not.',
         _downstream,
         tuple(name for name in figures('downstream') if name in SETTINGS),
     ),
