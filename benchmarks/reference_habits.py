@@ -7,6 +7,12 @@ Our baselines leave some habits of the references out (see :class:`AnchorPredict
 * :obj:`stale`: HCHA and HNN are validated on the representations from before the last
   step, with dropout.
 * :obj:`dropout`: HGNN and HAT use dropout in validation and testing, too.
+* :obj:`scramble`: HNN multiplies with a matrix of pairs of hyperedges whose values are
+  at wrong places. The reference reads the values in the order in which SciPy stores
+  them, column by column and unsorted within columns, and the positions in the order of
+  rows.
+* :obj:`union`: nodes draw once for each layer of CoNHD, and all layers receive from the
+  incidences of all draws.
 
 Other choices may explain a difference from the paper as well:
 
@@ -22,13 +28,15 @@ Other choices may explain a difference from the paper as well:
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from functools import lru_cache, partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -42,11 +50,13 @@ from tgx_anchor.benchmark.methods import (
 )
 from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.benchmark.tables import mean_text, publish_table
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, HyperedgeIndex
 from tgx_anchor.datasets.location import dataset_root
 from tgx_anchor.io import ResultTable
+from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.nn import AnchorPredictor, CoNHD
+from tgx_anchor.nn import HNN, AnchorPredictor, CoNHD, HNNConv
+from tgx_anchor.nn.conv.aggregate import divisor, sum_to_hyperedge
 from tgx_anchor.nn.predictors.represent import log_proba, represent
 from tgx_anchor.nn.predictors.training import PredictorTraining
 from tgx_anchor.paper import figure
@@ -57,9 +67,9 @@ HABITS: dict[str, tuple[str, ...]] = {
     'HAT': ('dropout', 'gensim'),
     'UniGCN': ('gensim',),
     'HCHA': ('stale', 'rate', 'gensim'),
-    'HNN': ('stale', 'rate', 'gensim'),
-    'CoNHD-U': ('unranked', 'gensim'),
-    'CoNHD-I': ('unranked', 'gensim'),
+    'HNN': ('stale', 'scramble', 'rate', 'gensim'),
+    'CoNHD-U': ('union', 'unranked', 'gensim'),
+    'CoNHD-I': ('union', 'unranked', 'gensim'),
 }
 RATES = (0.005, 0.01, 0.03, 0.05, 0.1)
 OUT = Path(__file__).parent / 'results' / 'reference_habits.csv'
@@ -111,7 +121,63 @@ class DroppingTraining(PredictorTraining):
         return out
 
 
-TRAININGS = {'stale': StaleTraining, 'dropout': DroppingTraining}
+class UnionTraining(PredictorTraining):
+    r"""Lets nodes draw once for each layer, for all layers."""
+
+    def _new_loader(self) -> HyperedgeLoader | None:
+        loader = super()._new_loader()
+        if loader is not None:
+            neighbours: Any = loader.collate_fn
+            draw: Callable[..., Tensor] = neighbours._draw
+            count = int(getattr(self.encoder, 'num_layers', 1))
+
+            def draw_all(*args: Any) -> Tensor:
+                out: Tensor = torch.cat([draw(*args) for _ in range(count)]).unique()
+                return out
+
+            neighbours._draw = draw_all
+        return loader
+
+
+TRAININGS = {
+    'stale': StaleTraining,
+    'dropout': DroppingTraining,
+    'union': UnionTraining,
+}
+
+
+class ScrambledHNNConv(HNNConv):
+    r"""Multiplies with a matrix of pairs of hyperedges whose values are at wrong
+    places.
+    """
+
+    def _mix(self, a: Tensor, index: HyperedgeIndex) -> Tensor:
+        pairs, weight = scrambled_pairs(index)
+        return sum_to_hyperedge(a, pairs, weight.to(a.dtype))
+
+
+@lru_cache(maxsize=1)
+def scrambled_pairs(index: HyperedgeIndex) -> tuple[HyperedgeIndex, Tensor]:
+    r"""Returns the pairs of hyperedges that share a node, and the values of
+    :math:`\mathbf{H}^{\top} \mathbf{D}_V^{-1} \mathbf{H} \mathbf{D}_E^{-2}` in the
+    order of the reference, which is that of other pairs.
+
+    Args:
+        index (HyperedgeIndex): The incidences.
+    """
+    node, hyperedge = index.node.numpy(), index.hyperedge.numpy()
+    shape = index.num_nodes, index.num_hyperedges
+    h = scipy.sparse.csr_matrix((np.ones(node.size), (node, hyperedge)), shape)
+    degree, size = (
+        divisor(count, torch.double).view(-1).numpy()
+        for count in (index.node_degree, index.hyperedge_size)
+    )
+    # The format of the first factor, columns, is that of the product.
+    product = h.T @ scipy.sparse.diags(1 / degree) @ h @ scipy.sparse.diags(size**-2.0)
+    # The positions are sorted by rows; 'data' stays as it is stored.
+    target, source = (torch.from_numpy(part).long() for part in product.nonzero())
+    pairs = HyperedgeIndex(torch.stack([source, target]), shape[1], shape[1])
+    return pairs, torch.from_numpy(product.data)
 
 
 def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorData:
@@ -150,6 +216,9 @@ def habit_model(task: Task, lr: float | None = None) -> AnchorPredictor:
     if lr is not None:
         model.lr = lr
     encoder = model.encoder
+    if habit == 'scramble' and isinstance(encoder, HNN):
+        for i, widths in enumerate(pairwise(encoder.channel_list)):
+            encoder.convs[i] = ScrambledHNNConv(*widths)
     if habit == 'unranked' and isinstance(encoder, CoNHD):
         model.encoder = CoNHD(
             encoder.in_channels,

@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from tests.benchmarks.scripts import load_script
+from tests.strategies import to_index
 from tgx_anchor.benchmark.methods import load_setting, new_model, one_split, prepare
 from tgx_anchor.benchmark.tables import markdown_table
+from tgx_anchor.data import HyperedgeIndex
 from tgx_anchor.io import ResultTable
-from tgx_anchor.nn import AnchorModel
+from tgx_anchor.nn import AnchorModel, CoNHD
 from tgx_anchor.nn.predictors.represent import represent
 
 KEY = ('setting', 'method', 'habit', 'split')
@@ -122,6 +124,65 @@ def test_without_ranks(script: ModuleType) -> None:
     assert encoders[0].hidden_channels == encoders[1].hidden_channels
 
 
+def test_scrambled_pairs(script: ModuleType) -> None:
+    # Hyperedge 0 = {0, 1}, 1 = {1, 2, 3}, 2 = {3}, and 3 has no neighbour.
+    groups = [[0, 1], [1, 2, 3], [3], [4]]
+    index = HyperedgeIndex(to_index(groups), 5, 4)
+    pairs, weight = script.scrambled_pairs(index)
+    right = torch.zeros(4, 4, dtype=torch.double)
+    for i, a in enumerate(groups):
+        for j, b in enumerate(groups):
+            shared = [1 / float(index.node_degree[v]) for v in a if v in b]
+            right[i, j] = sum(shared) / len(b) ** 2
+    source, target = pairs.as_tensor()
+    assert (target * 4 + source).tolist() == right.view(-1).nonzero().view(-1).tolist()
+    # Each column has become a row, in any order.
+    found = torch.zeros(4, 4, dtype=torch.double)
+    found[target, source] = weight
+    torch.testing.assert_close(found.sort(dim=1)[0], right.T.sort(dim=1)[0])
+    assert not torch.allclose(found, right)
+    conv = script.ScrambledHNNConv(3, 2).double()
+    value = torch.rand(4, 3, dtype=torch.double)
+    torch.testing.assert_close(conv._mix(value, index), found @ value)
+
+
+def test_scrambled_model(script: ModuleType, root: str) -> None:
+    models = {}
+    for habit in ('scramble', 'ours'):
+        task = ('planted', 'HNN', habit, 0)
+        models[habit] = model = script.habit_model(task)
+        data = script.habit_data(task, model, root)
+        model.fit(data)
+    found = [model(data) for model in models.values()]
+    assert found[0].size() == found[1].size()
+    assert not torch.allclose(found[0], found[1])
+    sizes = [[p.size() for p in model.parameters()] for model in models.values()]
+    assert sizes[0] == sizes[1]
+
+
+def test_union_of_draws(script: ModuleType, root: str) -> None:
+    counts = {}
+    for habit in ('union', 'ours'):
+        task = ('planted', 'CoNHD-U', habit, 0)
+        model = script.habit_model(task)
+        model.encoder = CoNHD(44, 8, num_layers=2)
+        model.num_neighbors = 3
+        data = script.habit_data(task, model, root)
+        kind = model.training_class
+        training = kind(model.encoder, data, model._options())
+        batch = next(iter(training.loader))
+        node = batch.hyperedge_index[0]
+        drawn = torch.bincount(node[batch.incidence_drawn], minlength=batch.num_nodes)
+        target = node[batch.hyperedge_index[1] < batch.num_targets].unique()
+        few = batch.node_degree[target] <= 3
+        assert torch.equal(drawn[target][few], batch.node_degree[target][few])
+        counts[habit] = drawn[target][~few]
+    assert (counts['ours'] == 3).all()
+    assert (counts['union'] >= 3).all()
+    assert (counts['union'] <= 6).all()
+    assert counts['union'].double().mean() > 3.5
+
+
 def test_second_run_continues(
     script: ModuleType, root: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,6 +207,6 @@ def test_second_run_continues(
 
 def test_committed_results(script: ModuleType) -> None:
     rows = ResultTable(script.Row, script.OUT, key=KEY).rows
-    assert len(rows) == 125
+    assert len(rows) == 131
     text = script.OUT.with_suffix('.md').read_text(encoding='utf-8')
     assert markdown_table(script.make_table(rows), num_left=3) == text

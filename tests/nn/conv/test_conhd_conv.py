@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -11,7 +14,7 @@ from tests.nn.conv.slow_sets import (
 )
 from tests.strategies import one_line_error, to_index
 from tgx_anchor.data import HyperedgeIndex
-from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
+from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator, reached_mask
 
 INDEX = to_index(GROUPS)
 OPERATORS: tuple[Operator, ...] = ('unb', 'isab')
@@ -47,6 +50,74 @@ def test_all_drawn_is_not_drawn(operator: Operator) -> None:
         conv(h, h, HyperedgeIndex(INDEX, drawn_mask=everything), rank),
         conv(h, h, INDEX, rank),
     )
+
+
+@pytest.mark.parametrize('drawn', [None, DRAWN, torch.zeros_like(DRAWN)])
+@pytest.mark.parametrize('operator', OPERATORS)
+def test_wanted_incidences_only(drawn: torch.Tensor | None, operator: Operator) -> None:
+    conv, rank, size = make(operator), ranks(GROUPS), INDEX.size(1)
+    h, h_0 = (random(size, 8, seed=seed).requires_grad_() for seed in (0, 1))
+    index = HyperedgeIndex(INDEX, drawn_mask=drawn)
+    for wanted in (torch.arange(size) % 4 == 1, torch.zeros(size, dtype=torch.bool)):
+        out = conv(h, h_0, index, rank, wanted)
+        expected = conv(h, h_0, index, rank)[wanted]
+        torch.testing.assert_close(out, expected)
+        given = [h, h_0, *conv.parameters()]
+        found, right = (
+            torch.autograd.grad(value.square().sum(), given, materialize_grads=True)
+            for value in (out, expected)
+        )
+        torch.testing.assert_close(found, right)
+        # The others depend on nothing else.
+        reads = reached_mask(index, wanted)
+        assert torch.equal(reads, _by_pairs(wanted, drawn))
+        assert not found[0][~reads].any()
+        part = HyperedgeIndex(
+            INDEX[:, reads], drawn_mask=None if drawn is None else drawn[reads]
+        )
+        less = conv(h[reads], h_0[reads], part, rank[reads], wanted[reads])
+        torch.testing.assert_close(less, expected)
+
+
+def _by_pairs(wanted: torch.Tensor, drawn: torch.Tensor | None) -> torch.Tensor:
+    # Incidence i reads j if they share a hyperedge, or a node that drew both.
+    out = wanted.clone()
+    for i in wanted.nonzero().view(-1).tolist():
+        for j in range(INDEX.size(1)):
+            both = drawn is None or bool(drawn[i] and drawn[j])
+            same = (INDEX[:, i] == INDEX[:, j]).tolist()
+            out[j] |= same[1] or (same[0] and both)
+    return out
+
+
+@pytest.mark.parametrize('operator', OPERATORS)
+def test_nothing_is_computed_in_vain(operator: Operator) -> None:
+    conv, rank, size = make(operator), ranks(GROUPS), INDEX.size(1)
+    wanted = INDEX[1] == 0
+    of_node = torch.isin(INDEX[0], INDEX[0, wanted])
+    index = HyperedgeIndex(INDEX, drawn_mask=DRAWN | wanted)
+    read = int((of_node & (DRAWN | wanted)).sum())
+    count = int(wanted.sum())
+    assert count < read < size
+    sizes: dict[str, tuple[int, int]] = {}
+
+    def note(name: str) -> Callable[..., None]:
+        def hook(_: torch.nn.Module, args: Any, out: torch.Tensor) -> None:
+            sizes[name] = len(args[0]), len(out)
+
+        return hook
+
+    for name in ('hyperedge_blocks', 'node_blocks'):
+        for i, block in enumerate(getattr(conv, name)):
+            block.register_forward_hook(note(f'{name}.{i}'))
+    h = random(size, 8)
+    conv(h, h, index, rank, wanted)
+    assert sizes == {
+        'hyperedge_blocks.0': (count, count),
+        'hyperedge_blocks.1': (count, count),
+        'node_blocks.0': (read, read),
+        'node_blocks.1': (read, count),
+    }
 
 
 @pytest.mark.parametrize('operator', OPERATORS)

@@ -51,6 +51,17 @@ def test_gradients_by_definition() -> None:
         assert name.endswith('lin_key.bias') or a.abs().max() > 1e-5
 
 
+def test_some_members_only() -> None:
+    block, x = make(), random(7, 3)
+    row = torch.tensor([6, 2, 5])
+    returned: list[int] = []
+    block.spread.lin_query.register_forward_pre_hook(
+        lambda _, args: returned.append(len(args[0]))
+    )
+    torch.testing.assert_close(block(x, INDEX, SIZE, row), block(x, INDEX, SIZE)[row])
+    assert returned == [3, 7]
+
+
 def test_the_order_of_members_does_not_matter() -> None:
     block, x = make(), random(7, 3)
     perm = torch.tensor([6, 2, 0, 5, 4, 1, 3])

@@ -41,6 +41,23 @@ def test_by_definition(
         torch.testing.assert_close(out[s], expected)
 
 
+def test_no_query_is_a_query_of_zeros() -> None:
+    torch.manual_seed(0)
+    module = SetEncoder(3, 2, 5, 4, 8).double()
+    x, rank = random(7, 3).requires_grad_(), random(7, 4, seed=2)
+    given = [x, *module.parameters()]
+    wish = random(5, 2, seed=3)
+    mapped: list[int] = []
+    module.block.lin_query.register_forward_pre_hook(  # type: ignore[union-attr]
+        lambda _, args: mapped.append(len(args[0]))
+    )
+    outs = [module(x, INDEX, 5, q, rank) for q in (None, x.new_zeros(5, 5))]
+    torch.testing.assert_close(*outs)
+    found, expected = (torch.autograd.grad((o * wish).sum(), given) for o in outs)
+    torch.testing.assert_close(found, expected)
+    assert mapped == [1, 5]
+
+
 def test_dropout_before_and_after_pooling() -> None:
     torch.manual_seed(0)
     module = SetEncoder(3, 2, None, 0, 64, num_isabs=0, dropout=0.5).double()

@@ -24,6 +24,16 @@ def test_by_definition(device: torch.device) -> None:
     assert all(grad.abs().max() > 1e-5 for grad in fast)
 
 
+def test_some_members_only() -> None:
+    torch.manual_seed(0)
+    block, x = UnweightedSetBlock(5).double(), random(7, 5)
+    row = torch.tensor([6, 2, 5])
+    returned: list[int] = []
+    block.lin2.register_forward_pre_hook(lambda _, args: returned.append(len(args[0])))
+    torch.testing.assert_close(block(x, INDEX, 5, row), block(x, INDEX, 5)[row])
+    assert returned == [3, 7]
+
+
 def test_no_members() -> None:
     block = UnweightedSetBlock(5)
     assert block(torch.zeros(0, 5), INDEX[:0], 3).size() == (0, 5)

@@ -131,6 +131,24 @@ def test_what_targets_do_not_need_is_left_out(
     torch.testing.assert_close(trimmed, whole)
 
 
+def test_targets_alone_are_dropped_as_often() -> None:
+    x, rank, num_targets = random(BAND_NODES, 5), ranks(BAND), 2
+    model, index, times = make('unb', 1, 0.5, 0.5).train(), to_index(BAND), 1000
+    row = index[1] < num_targets
+    everything = HyperedgeIndex(index, BAND_NODES)
+    part = HyperedgeIndex(index, BAND_NODES, num_targets=num_targets)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        some, full = (
+            torch.stack([model(x, each, incidence_rank=rank) for _ in range(times)])
+            for each in (part, everything)
+        )
+    full = full[:, row]
+    error = (2 * full.var(dim=0) / times).sqrt()
+    assert ((some.mean(dim=0) - full.mean(dim=0)).abs() < 5 * error).all()
+    assert (some.std(dim=0) / full.std(dim=0) - 1).abs().max() < 0.2
+
+
 @pytest.mark.parametrize('operator', OPERATORS)
 def test_dropout(operator: Operator) -> None:
     x, rank = random(NUM_NODES, 5), ranks(GROUPS)

@@ -132,6 +132,23 @@ def test_one_large_batch_is_the_whole() -> None:
     torch.testing.assert_close(batch.table, whole.table, rtol=1e-3, atol=1e-4)
 
 
+def test_neighbours_of_each_hop(tmp_path: Path) -> None:
+    data = planted()
+    options: dict[str, Any] = {'encoder': HGNN(6, 8, 2, 12), 'num_epochs': 1}
+    one, same, fewer = (
+        quick(num_neighbors=given, **options).fit(data) for given in (3, (3, 3), [3, 1])
+    )
+    assert same_state(one, same)
+    assert not same_state(one, fewer)
+    training = PredictorTraining(fewer.encoder, data, fewer._options())
+    assert training.loader is not None
+    assert training.loader.num_neighbors == [3, 1]
+    fewer.save(tmp_path / 'model')
+    assert AnchorPredictor.load(tmp_path / 'model').num_neighbors == [3, 1]
+    with one_line_error("'num_neighbors'", '[3]', '2'):
+        quick(num_neighbors=[3], **options).fit(data)
+
+
 def test_val_accuracy_of_roles_and_anchors() -> None:
     data = planted()
     row = data.val_mask[data.hyperedge_index[1]]

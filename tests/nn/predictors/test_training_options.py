@@ -30,6 +30,7 @@ def test_defaults_are_those_of_the_predictor() -> None:
         ('patience', 0),
         ('num_neighbors', 0),
         ('num_neighbors', -2),
+        ('num_neighbors', [3, 0]),
         ('lr', 0.0),
         ('lr', float('nan')),
         ('eps', -1.0),
@@ -46,3 +47,4 @@ def test_bad_options(name: str, value: Any) -> None:
 def test_good_options() -> None:
     options = TrainingOptions(batch_size=None, max_norm=None, num_neighbors=3)
     assert (options.lr, options.num_neighbors) == (0.001, 3)
+    assert TrainingOptions(num_neighbors=[3, -1]).num_neighbors == [3, -1]

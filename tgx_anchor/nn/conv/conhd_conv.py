@@ -107,6 +107,7 @@ class CoNHDConv(torch.nn.Module):
         x_0: Tensor,
         hyperedge_index: Tensor | HyperedgeIndex,
         incidence_rank: Tensor | None = None,
+        wanted_mask: Tensor | None = None,
     ) -> Tensor:
         r"""Runs the forward pass.
 
@@ -117,12 +118,16 @@ class CoNHDConv(torch.nn.Module):
             incidence_rank (torch.Tensor, optional): The ranks of nodes in their
                 hyperedges; required unless :obj:`rank_channels` is :obj:`0`.
                 (default: :obj:`None`)
+            wanted_mask (torch.Tensor, optional): The incidences to return, all if
+                :obj:`None`; nothing is computed that they do not depend on.
+                (default: :obj:`None`)
 
         Shapes:
             - **x, x_0:** :math:`(P, F)`
             - **hyperedge_index:** :math:`(2, P)`
             - **incidence_rank:** :math:`(P, R)`
-            - **output:** :math:`(P, F)`
+            - **wanted_mask:** :math:`(P)`
+            - **output:** :math:`(P, F)`, or one row per wanted incidence
         """
         if self.rank_channels > 0 and incidence_rank is None:
             raise ValueError(
@@ -130,44 +135,84 @@ class CoNHDConv(torch.nn.Module):
                 "set 'rank_channels' to 0"
             )
         index = as_hyperedge_index(hyperedge_index)
-        weights = self.lin.weight.chunk(4, dim=1)
         # Four maps instead of one avoid the copy that concatenates their inputs.
-        out = linear(x, weights[0], self.lin.bias)
-        sets = index.hyperedge, index.num_hyperedges
-        u = self._within(
-            self.hyperedge_blocks, self.hyperedge_rank, x, incidence_rank, *sets
-        )
-        out = out + linear(u, weights[1]) + linear(x_0, weights[3])
-        if index.drawn_mask is None:
-            sets = index.node, index.num_nodes
-            w = self._within(self.node_blocks, self.node_rank, x, incidence_rank, *sets)
-            return out + linear(w, weights[2])
-        drawn = index.drawn_mask.nonzero().view(-1)
-        w = self._within(
-            self.node_blocks,
-            self.node_rank,
-            x.index_select(0, drawn),
-            None if incidence_rank is None else incidence_rank.index_select(0, drawn),
-            index.node.index_select(0, drawn),
-            index.num_nodes,
-        )
-        return out.index_add(0, drawn, linear(w, weights[2]))
-
-    def _within(
-        self,
-        blocks: ModuleList,
-        lin_rank: Linear | None,
-        x: Tensor,
-        rank: Tensor | None,
-        index: Tensor,
-        num_sets: int,
-    ) -> Tensor:
-        if lin_rank is not None and rank is not None:
-            x = x + lin_rank(rank.to(x.dtype))
-        index, num_sets = nonempty_sets(index, num_sets)
-        for block in blocks:
-            x = block(x, index, num_sets)
-        return dropout(x, self.dropout, self.training)
+        own, of_hyperedge, of_node, start = self.lin.weight.chunk(4, dim=1)
+        row = None if wanted_mask is None else wanted_mask.nonzero().view(-1)
+        out = linear(_take(x, row), own, self.lin.bias)
+        out = out + linear(_take(x_0, row), start)
+        for blocks, lin_rank, weight, sets, size, drawn in (
+            (
+                self.hyperedge_blocks,
+                self.hyperedge_rank,
+                of_hyperedge,
+                index.hyperedge,
+                index.num_hyperedges,
+                None,
+            ),
+            (
+                self.node_blocks,
+                self.node_rank,
+                of_node,
+                index.node,
+                index.num_nodes,
+                index.drawn_mask,
+            ),
+        ):
+            member, asked, place = _parts(sets, size, drawn, wanted_mask)
+            u = _take(x, member)
+            if lin_rank is not None and incidence_rank is not None:
+                u = u + lin_rank(_take(incidence_rank, member).to(x.dtype))
+            number, count = nonempty_sets(_take(sets, member), size)
+            for block in blocks[:-1]:
+                u = block(u, number, count)
+            u = blocks[-1](u, number, count, asked)
+            u = linear(dropout(u, self.dropout, self.training), weight)
+            out = out + u if place is None else out.index_add(0, place, u)
+        return out
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.channels}, operator={self.operator!r})'
+
+
+def reached_mask(index: HyperedgeIndex, wanted_mask: Tensor) -> Tensor:
+    r"""Returns the incidences that :class:`CoNHDConv` reads to compute some of them.
+
+    Args:
+        index (HyperedgeIndex): The incidences.
+        wanted_mask (torch.Tensor): The incidences to compute.
+
+    Shapes:
+        - **wanted_mask, output:** :math:`(P)`
+    """
+    out = wanted_mask | _members(
+        index.hyperedge, index.num_hyperedges, None, wanted_mask
+    )
+    return out | _members(index.node, index.num_nodes, index.drawn_mask, wanted_mask)
+
+
+def _members(sets: Tensor, size: int, drawn: Tensor | None, wanted: Tensor) -> Tensor:
+    # The drawn incidences of all sets that a wanted one receives from: only drawn ones
+    # receive.
+    asked = wanted if drawn is None else wanted & drawn
+    is_asked = torch.zeros(size, dtype=torch.bool, device=sets.device)
+    is_asked[sets[asked]] = True
+    return is_asked[sets] if drawn is None else is_asked[sets] & drawn
+
+
+def _parts(
+    sets: Tensor, size: int, drawn: Tensor | None, wanted: Tensor | None
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    # The members of the sets to compute, the places among them of those that are asked
+    # for, and the places of the latter in the output; each None for all.
+    if wanted is None and drawn is None:
+        return None, None, None
+    if wanted is None:
+        wanted = torch.ones_like(sets, dtype=torch.bool)
+    asked = wanted if drawn is None else wanted & drawn
+    member = _members(sets, size, drawn, wanted).nonzero().view(-1)
+    place = asked[wanted].nonzero().view(-1)
+    return member, asked[member].nonzero().view(-1), place
+
+
+def _take(value: Tensor, row: Tensor | None) -> Tensor:
+    return value if row is None else value.index_select(0, row)

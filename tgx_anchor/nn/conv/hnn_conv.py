@@ -99,8 +99,7 @@ class HNNConv(torch.nn.Module):
 
         total = sum_to_hyperedge(1 / degree, index)
         a = _sum_affine(self.psi_1, index, x / degree, y, total) / size
-        a = sum_to_node(a / size.square(), received) / degree
-        a = sum_to_hyperedge(a, index)
+        a = self._mix(a, index)
         node = self.lin_node(sum_to_node(a + y, received) / degree).relu()
 
         total = sum_to_hyperedge(torch.ones_like(degree), index)
@@ -109,6 +108,13 @@ class HNNConv(torch.nn.Module):
         t = sum_to_node(sum_to_hyperedge(t / degree.square(), index) / size, received)
         hyperedge = self.lin_hyperedge(sum_to_hyperedge(t, index) / size + b).relu()
         return node, hyperedge
+
+    def _mix(self, a: Tensor, index: HyperedgeIndex) -> Tensor:
+        # The product with the matrix of pairs of hyperedges. It has a method of its own
+        # since the reference multiplies with another one ('reference_habits.py').
+        a = a / divisor(index.hyperedge_size, a.dtype).square()
+        a = sum_to_node(a, index.received) / divisor(index.node_degree, a.dtype)
+        return sum_to_hyperedge(a, index)
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'

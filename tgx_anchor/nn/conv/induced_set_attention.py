@@ -57,20 +57,27 @@ class InducedSetAttention(torch.nn.Module):
         self.gather.reset_parameters()
         self.spread.reset_parameters()
 
-    def forward(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+    def forward(
+        self, x: Tensor, index: Tensor, num_sets: int, row: Tensor | None = None
+    ) -> Tensor:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The members of all sets.
             index (torch.Tensor): The set of each member.
             num_sets (int): The number of sets :math:`S`.
+            row (torch.Tensor, optional): The members to return, all if :obj:`None`.
+                (default: :obj:`None`)
 
         Shapes:
             - **x:** :math:`(P, F)`
             - **index:** :math:`(P)`
-            - **output:** :math:`(P, A)`
+            - **row:** :math:`(R)`
+            - **output:** :math:`(P, A)` or :math:`(R, A)`
         """
         slot = self.gather.forward_shared(self.inducing, x, index, num_sets)
+        if row is not None:
+            x, index = x.index_select(0, row), index.index_select(0, row)
         return self.spread.forward_slots(x, slot, index)
 
     def __repr__(self) -> str:

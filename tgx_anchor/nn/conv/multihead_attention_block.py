@@ -137,7 +137,8 @@ class MultiheadAttentionBlock(torch.nn.Module):
         q = self._split(self.lin_query(query))
         score = dot(q, self._split(self.lin_key(key)), index)
         weight = (score / math.sqrt(self.channels)).softmax(dim=1)
-        out = q + spread(weight, self._split(self.lin_value(key)), index)
+        # In place, here and below: fresh memory costs more time than the sums.
+        out = spread(weight, self._split(self.lin_value(key)), index).add_(q)
         return self._feed_forward(out.flatten(1))
 
     def _split(self, x: Tensor) -> Tensor:
@@ -149,13 +150,13 @@ class MultiheadAttentionBlock(torch.nn.Module):
         score = score / math.sqrt(self.channels)
         weight = softmax(score, index, num_nodes=num_sets)
         value = self._split(self.lin_value(key))
-        out = q + collect(weight, value, index, num_sets)
+        out = collect(weight, value, index, num_sets).add_(q)
         return self._feed_forward(out.flatten(2))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         out = x
         for lin in self.lins:
-            out = lin(out).relu()
+            out = lin(out).relu_()
         return x + out
 
     def __repr__(self) -> str:

@@ -106,7 +106,7 @@ class SetEncoder(torch.nn.Module):
             index (torch.Tensor): The set of each member.
             num_sets (int): The number of sets :math:`S`.
             query (torch.Tensor, optional): The query of each set, unless there is a
-                learned seed. (default: :obj:`None`)
+                learned seed; zeros if :obj:`None`. (default: :obj:`None`)
             rank (torch.Tensor, optional): The ranks of the members, unless they are
                 left out. (default: :obj:`None`)
 
@@ -122,14 +122,20 @@ class SetEncoder(torch.nn.Module):
                 raise ValueError(
                     "'rank' is missing: pass it, or set 'rank_channels' to 0"
                 )
-            x = x + self.lin_rank(rank.to(x.dtype))
+            x = self.lin_rank(rank.to(x.dtype)).add_(x)
         # Empty sets need no inducing points.
         number, count = nonempty_sets(index, num_sets)
         for isab in self.isabs:
             x = isab(x, number, count)
-        x = dropout(x, self.dropout, self.training)
+        # In place, unless it is the tensor of the caller.
+        is_own = len(self.isabs) > 0
+        x = dropout(x, self.dropout, self.training, inplace=is_own)
         if isinstance(self.block, SeededAttention):
             out = self.block(x, index, num_sets)
+        elif query is None:
+            # One query for all sets, which spares the map of all keys.
+            zero = x.new_zeros(1, self.block.query_channels)
+            out = self.block.forward_shared(zero, x, index, num_sets).squeeze(1)
         else:
             out = self.block(query, x, index)
         out = dropout(out, self.dropout, self.training)

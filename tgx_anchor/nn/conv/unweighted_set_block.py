@@ -37,25 +37,32 @@ class UnweightedSetBlock(torch.nn.Module):
         for module in self.children():
             reset(module)
 
-    def forward(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+    def forward(
+        self, x: Tensor, index: Tensor, num_sets: int, row: Tensor | None = None
+    ) -> Tensor:
         r"""Runs the forward pass.
 
         Args:
             x (torch.Tensor): The members of all sets.
             index (torch.Tensor): The set of each member.
             num_sets (int): The number of sets :math:`S`.
+            row (torch.Tensor, optional): The members to return, all if :obj:`None`.
+                (default: :obj:`None`)
 
         Shapes:
             - **x:** :math:`(P, F)`
             - **index:** :math:`(P)`
-            - **output:** :math:`(P, F)`
+            - **row:** :math:`(R)`
+            - **output:** :math:`(P, F)` or :math:`(R, F)`
         """
         # Affine maps commute with means, and there are fewer sets than members.
-        mean = scatter(self.lin_mean1(x).relu(), index, 0, num_sets, 'mean')
+        mean = scatter(self.lin_mean1(x).relu_(), index, 0, num_sets, 'mean')
         of_member, of_mean = self.lin1.weight.chunk(2, dim=1)
         mean = linear(self.lin_mean2(mean), of_mean, self.lin1.bias)
+        if row is not None:
+            x, index = x.index_select(0, row), index.index_select(0, row)
         x = linear(x, of_member) + mean.index_select(0, index)
-        out: Tensor = self.lin2(x.relu())
+        out: Tensor = self.lin2(x.relu_())
         return out
 
     def __repr__(self) -> str:

@@ -128,8 +128,6 @@ class WHATsNetConv(torch.nn.Module):
                 "set 'rank_channels' to 0"
             )
         size = index.num_hyperedges
-        if hyperedge_attr is None and self.hyperedge_channels is not None:
-            hyperedge_attr = x.new_zeros(size, self.hyperedge_channels)
         hyperedge = self.to_hyperedge(
             x.index_select(0, index.node),
             index.hyperedge,

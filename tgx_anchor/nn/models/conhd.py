@@ -1,12 +1,14 @@
 """The encoder CoNHD."""
 
+import copy
+
 import torch
 from torch import Tensor
 from torch.nn import Linear
 from torch.nn.functional import dropout
 
 from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
-from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator
+from tgx_anchor.nn.conv.conhd_conv import CoNHDConv, Operator, reached_mask
 from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 
 
@@ -128,22 +130,30 @@ class CoNHD(HypergraphEncoder):
             for _ in range(self.num_layers):
                 out = conv(out, x_0, index, incidence_rank)
             return out
-        layers = _trim_incidences(index, num_targets, self.num_layers)
-        rows = layers[0][0].nonzero().view(-1)
+        wanted = index.hyperedge < num_targets
+        drawn = index.drawn_mask
+        if drawn is not None:
+            # As in the reference, nodes see all their incidences with targets.
+            drawn, index = drawn | wanted, copy.copy(index)
+            index.drawn_mask = drawn
+        layers = [wanted]
+        for _ in range(self.num_layers):
+            layers.append(reached_mask(index, layers[-1]))
+        # Each layer reads what the one before returns.
+        rows = layers.pop().nonzero().view(-1)
         out = x_0 = self._start(x, index.node[rows])
-        for kept, seen in layers:
-            # Each layer needs fewer incidences than the one before.
-            left = kept[rows].nonzero().view(-1)
-            rows, x_0 = rows[left], x_0[left]
+        for wanted in reversed(layers):
             part = HyperedgeIndex(
                 torch.stack([index.node[rows], index.hyperedge[rows]]),
                 index.num_nodes,
                 index.num_hyperedges,
-                drawn_mask=seen[rows],
+                drawn_mask=None if drawn is None else drawn[rows],
             )
             rank = None if incidence_rank is None else incidence_rank[rows]
-            out = conv(out[left], x_0, part, rank)
-        return out[index.hyperedge[rows] < num_targets]
+            kept = wanted[rows]
+            out = conv(out, x_0, part, rank, kept)
+            rows, x_0 = rows[kept], x_0[kept]
+        return out
 
     def _start(self, x: Tensor, node: Tensor) -> Tensor:
         x_0 = self.lin(x).relu().index_select(0, node)
@@ -154,29 +164,3 @@ class CoNHD(HypergraphEncoder):
             f'{self.__class__.__name__}({self.in_channels}, {self.out_channels}, '
             f'num_layers={self.num_layers}, operator={self.operator!r})'
         )
-
-
-def _trim_incidences(
-    index: HyperedgeIndex, num_targets: int, num_layers: int
-) -> list[tuple[Tensor, Tensor]]:
-    # For each layer the incidences that it needs, and those of them through which
-    # the incidences of a node see each other.
-    node, hyperedge = index.node, index.hyperedge
-    kept = hyperedge < num_targets
-    drawn = torch.ones_like(kept)
-    if index.drawn_mask is not None:
-        # As in the reference, nodes see all their incidences with targets.
-        drawn = index.drawn_mask | kept
-    layers = []
-    for _ in range(num_layers):
-        seen = drawn & _touched(node, kept, index.num_nodes)
-        kept = _touched(hyperedge, kept, index.num_hyperedges) | seen
-        layers.append((kept, seen))
-    return layers[::-1]
-
-
-def _touched(index: Tensor, rows: Tensor, size: int) -> Tensor:
-    # The incidences that share their node, or hyperedge, with one of the rows.
-    out = torch.zeros(size, dtype=torch.bool, device=index.device)
-    out[index[rows]] = True
-    return out[index]

@@ -1,7 +1,7 @@
 """AnchorPredictor: any encoder as a predictor of anchors."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -125,8 +125,9 @@ class AnchorPredictor(AnchorModel):
         batch_size (int, optional): The number of hyperedges in a mini-batch, or
             :obj:`None` for one step per epoch on the whole hypergraph.
             (default: :obj:`64`)
-        num_neighbors (int, optional): The number of hyperedges that a node receives
-            from in a mini-batch; :obj:`-1` for all. (default: :obj:`-1`)
+        num_neighbors (int or list[int], optional): The number of hyperedges that a node
+            receives from in a mini-batch, also as a list with one number for each hop
+            from the targets; :obj:`-1` for all. (default: :obj:`-1`)
         num_epochs (int, optional): The largest number of epochs. (default: :obj:`100`)
         weight_decay (float, optional): The weight decay, also of groups that do not set
             one. (default: :obj:`0.0`)
@@ -160,7 +161,7 @@ class AnchorPredictor(AnchorModel):
         objective: Objective = 'role',
         lr: float = 0.001,
         batch_size: int | None = 64,
-        num_neighbors: int = -1,
+        num_neighbors: int | Sequence[int] = -1,
         num_epochs: int = 100,
         weight_decay: float = 0.0,
         eps: float = 1e-8,
@@ -181,7 +182,9 @@ class AnchorPredictor(AnchorModel):
         self.objective: Objective = objective
         self.lr = float(lr)
         self.batch_size = batch_size
-        self.num_neighbors = num_neighbors
+        self.num_neighbors = (
+            num_neighbors if isinstance(num_neighbors, int) else list(num_neighbors)
+        )
         self.num_epochs = num_epochs
         self.weight_decay = float(weight_decay)
         self.eps = float(eps)

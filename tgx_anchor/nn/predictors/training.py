@@ -122,7 +122,8 @@ class PredictorTraining:
             )
         return HyperedgeLoader(
             self._slim_data(),
-            num_neighbors=[options.num_neighbors] * depth,
+            num_neighbors=options.num_neighbors,
+            num_layers=depth,
             input_hyperedges=self.mask,
             batch_size=options.batch_size,
             shuffle=True,

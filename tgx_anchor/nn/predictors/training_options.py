@@ -1,6 +1,7 @@
 """The hyperparameters of a training."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -17,7 +18,7 @@ class TrainingOptions:
     objective: Objective = 'role'
     lr: float = 0.001
     batch_size: int | None = 64
-    num_neighbors: int = -1
+    num_neighbors: int | Sequence[int] = -1
     num_epochs: int = 100
     weight_decay: float = 0.0
     eps: float = 1e-8
@@ -37,11 +38,12 @@ class TrainingOptions:
             count = getattr(self, name)
             if count is not None and count < 1:
                 raise ValueError(f"'{name}' must be positive (got {count})")
-        if self.num_neighbors < 1 and self.num_neighbors != -1:
-            raise ValueError(
-                f"'num_neighbors' must be positive, or -1 for all "
-                f'(got {self.num_neighbors})'
-            )
+        given = self.num_neighbors
+        for number in [given] if isinstance(given, int) else given:
+            if number < 1 and number != -1:
+                raise ValueError(
+                    f"'num_neighbors' must be positive, or -1 for all (got {given})"
+                )
         for name in ('lr', 'eps', 'gamma', 'max_norm'):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
