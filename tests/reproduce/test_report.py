@@ -159,6 +159,8 @@ def test_rows_of_a_benchmark() -> None:
     assert rows[0].train_seconds == 2.0
     assert isinstance(rows[0].num_parameters, int)
     assert statistics.fmean(row.num_parameters for row in rows[1:]) == 600
+    other = [replace(cell, setting='planted') for cell in benchmark_cells()]
+    assert benchmark_rows(other) == []
 
 
 def test_overview_is_in_the_order_of_the_paper() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from tgx_anchor.benchmark.methods import STACKED
 from tgx_anchor.benchmark.report import (
     headline,
     headline_text,
@@ -221,14 +222,15 @@ def summary(filled: Sequence[Filled]) -> str:
 
 
 def benchmark_rows(cells: Iterable[Cell]) -> list[BenchmarkRow]:
-    r"""Returns the rows of a benchmark that cells of all methods stand for.
+    r"""Returns the rows of a benchmark that cells of all methods on the settings of the
+    main table stand for.
 
     Args:
         cells (list[Cell]): The cells.
     """
     found: dict[tuple[object, ...], dict[str, float]] = {}
     for cell in cells:
-        if cell.experiment == next(iter(SHARES)):
+        if cell.experiment == next(iter(SHARES)) and cell.setting in SETTINGS:
             found.setdefault(tuple(cell.key), {})[cell.metric] = cell.value
     counts = ('trained_epochs', 'num_parameters', 'threads')
     out = []
@@ -242,6 +244,12 @@ def benchmark_rows(cells: Iterable[Cell]) -> list[BenchmarkRow]:
     return out
 
 
+def _in_the_paper(cells: Iterable[Cell]) -> list[BenchmarkRow]:
+    # In its order, without methods that it does not have.
+    rows = [row for row in benchmark_rows(cells) if row.method != STACKED]
+    return sorted(rows, key=lambda row: SETTINGS.index(row.setting))
+
+
 def extra_text(table: PaperTable, cells: Sequence[Cell]) -> str:
     r"""Returns a sentence that belongs to a table besides its cells, or :obj:`""`.
 
@@ -251,7 +259,7 @@ def extra_text(table: PaperTable, cells: Sequence[Cell]) -> str:
     """
     if table.plot != 'efficiency':
         return ''
-    ratios = headline(benchmark_rows(cells))
+    ratios = headline(_in_the_paper(cells))
     return headline_text(ratios) if ratios.settings else ''
 
 
@@ -304,9 +312,7 @@ def overview(cells: Iterable[Cell]) -> str:
     Args:
         cells (list[Cell]): All measured cells.
     """
-    found = summarise(
-        [row for row in benchmark_rows(cells) if row.setting in SETTINGS], 'accuracy'
-    )
+    found = summarise(benchmark_rows(cells), 'accuracy')
     # In the order of the paper.
     ordered = {
         key: found[key] for setting in SETTINGS for key in found if key[1] == setting
@@ -369,7 +375,7 @@ def write_table(
     is_measured = any(each.values for each in filled)
     if table.plot is not None and is_measured and find_spec('matplotlib') is not None:
         drawn = (
-            plot_efficiency(benchmark_rows(cells))
+            plot_efficiency(_in_the_paper(cells))
             if table.plot == 'efficiency'
             else plot_sensitivity(cells)
         )
