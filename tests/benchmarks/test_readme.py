@@ -31,7 +31,8 @@ def known(filled: list[Filled]) -> set[str]:
             for line in script.make_table(rows)[1:]:
                 figure = line[column].partition(' ')[0]
                 out |= {figure, f'{float(figure):.1f}', line[3]}
-    return out
+    report = (FOLDER / 'results' / 'stacked.md').read_text(encoding='utf-8')
+    return out | set(re.findall(r'\d+\.\d+', report))
 
 
 def section() -> str:

@@ -23,26 +23,29 @@ def test_list_has_all_tables(run: Run) -> None:
 
 def test_quick_trial_and_its_report(run: Run, tmp_path: Path) -> None:
     words = ('reproduce', 'features', '--out', str(tmp_path / 'out'))
-    code, out, _ = run(*words, '--quick')
+    code, out, err = run(*words, '--quick')
     assert code == 0
-    assert 'planted with attributes (variants) split 0: ' in out
-    assert '2 of 6 cells are measured' in out
-    assert 'coAA_first' in out
+    assert 'planted with attributes (variants) split 0: ' in err
+    assert '2 of 2 cells are measured' in out
+    assert '2 have fewer epochs than the paper' in out
     assert '@2' in out
     runs = (tmp_path / 'out' / 'tables' / 'runs.csv').read_text(encoding='utf-8')
-    assert 'tgx-anchor reproduce features --splits 1 --epochs 2' in runs
+    assert (
+        'reproduce features --splits 1 --datasets planted --epochs 2 --jobs 1' in runs
+    )
     assert str(tmp_path) not in runs
-    code, out, _ = run(*words, '--report-only')
-    assert code == 0
-    assert 'split 0: ' not in out
+    code, out, err = run(*words, '--report-only')
+    assert (code, err) == (0, '')
     assert '2 of 6 cells are measured' in out
+    assert 'Data not available here: coAA_first, coAA_last (' in ' '.join(out.split())
+    assert 'Not published: attributes of authors.' in ' '.join(out.split())
 
 
 def test_nothing_at_hand(run: Run, tmp_path: Path) -> None:
     code, out, _ = run('reproduce', 'statistics', '--out', str(tmp_path / 'out'))
     assert code == 0
     assert 'nothing is measured' in out
-    assert 'No data at hand: coAA_first' in out
+    assert 'Data not available here: coAA_first' in out
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,13 @@ def test_nothing_at_hand(run: Run, tmp_path: Path) -> None:
         (('weather',), "'tables' must be some of"),
         (('ablation', '--datasets', 'emXX'), "'name' must be one of"),
         (('ablation', '--splits', '0'), "'num_splits' must be positive"),
+        (('ablation', '--methods', 'Stage 3'), "'methods' must be some of Stage 1"),
+        (
+            ('multi', '--datasets', 'emER'),
+            "'datasets' must be some of coAA_first_second",
+        ),
+        (('ablation', '--report-only'), "'folder' must hold 'tables/cells.csv'"),
+        (('ablation', '--jobs', '0'), "'jobs' must be positive"),
         ((',',), 'names must be given'),
     ],
 )

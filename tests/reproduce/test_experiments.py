@@ -11,18 +11,31 @@ from tgx_anchor.reproduce.experiments import (
 )
 
 
-def test_baselines_stand_alone() -> None:
+def test_trainings_stand_alone() -> None:
     keys = [
-        CellKey('methods', 'emER', 'AnchorRadar', 0),
-        CellKey('methods', 'emER', 'WHATsNet', 0),
-        CellKey('variants', 'emER', 'No GA', 0),
-        CellKey('methods', 'emER', 'HGNN', 0),
-        CellKey('variants', 'emER', 'No GA', 1),
+        CellKey('methods', 'coDB_first', 'AnchorRadar', 0),
+        CellKey('methods', 'coDB_first', 'WHATsNet', 0),
+        CellKey('methods', 'coDB_first', 'StackedAnchorRadar', 0),
+        CellKey('variants', 'coDB_first', 'No GA', 0),
+        CellKey('methods', 'coDB_last', 'WHATsNet', 0),
+        CellKey('methods, 5 %', 'coDB_last', 'WHATsNet', 0),
+        CellKey('variants', 'coDB_first', 'No GA', 1),
     ]
+    assert make_batches(keys) == [
+        (keys[0], keys[3]),
+        # One training for both kinds of anchors.
+        (keys[1], keys[4]),
+        (keys[2],),
+        (keys[5],),
+        (keys[6],),
+    ]
+
+
+def test_batches_are_small() -> None:
+    keys = [CellKey('variants', 'emER', f'Seed {i}', 0) for i in range(20)]
     found = make_batches(keys)
-    assert sorted(map(len, found)) == [1, 1, 1, 2]
-    assert sorted(key for batch in found for key in batch) == sorted(keys)
-    assert (keys[0], keys[2]) in found
+    assert [len(batch) for batch in found] == [8, 8, 4]
+    assert [key for batch in found for key in batch] == keys
 
 
 def test_measures_methods_variants_and_observations() -> None:

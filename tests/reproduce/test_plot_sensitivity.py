@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ def test_curves_have_the_means() -> None:
         cell('variants', 'alpha x 2', 0.7),
         cell('variants', 'alpha / 2', 0.6),
         cell('variants', 'No GA', 0.1),
+        replace(cell('variants', 'alpha x 2', 0.1), num_epochs=2),
     ]
     axes = plot_sensitivity(cells).axes[0]
     (line,) = axes.get_lines()

@@ -26,7 +26,7 @@ RUN = Run(3, '2026-01-02', 'abc1234', 'torch 2', 'x86_64, 2 cores', 'tgx-anchor 
 
 def filled(paper: str, *values: float, unit: str = 'percent') -> Filled:
     entry = Entry('qaBI', 'HGNN', 'methods', 'HGNN', 'accuracy', unit, paper)  # type: ignore[arg-type]
-    return Filled(entry, values, 0, (3,), True)
+    return Filled(entry, values, 0, (3,))
 
 
 def cell(
@@ -64,8 +64,9 @@ def test_two_standard_deviations(
 
 def test_what_does_not_vary_must_be_equal() -> None:
     entry = filled('2.08', 2.0832).entry._replace(unit='number', is_split=False)
-    assert Filled(entry, (2.0832,), 0, (3,), True).is_outside is False
-    assert Filled(entry, (2.0951,), 0, (3,), True).is_outside is True
+    assert Filled(entry, (2.0832,), 0, (3,)).is_outside is False
+    assert Filled(entry, (2.0951,), 0, (3,)).is_outside is True
+    assert Filled(entry, (2.0951,), 5, (3,)).is_outside is None
 
 
 def test_deviation_over_nodes_is_none_over_splits() -> None:
@@ -93,7 +94,7 @@ def test_fills_with_the_most_trained_cells() -> None:
     assert lines[0] == ['setting', 'what', 'measured', 'paper', 'difference', 'splits']
     shown = {(line[0], line[1]): line[2:] for line in lines[1:]}
     assert shown['emER', 'HGNN'] == ['45.0 ± 5.0', '42.0±0.9', '+3.0', '2']
-    assert shown['qaBI', 'HGNN'] == ['70.0 @20', '81.7±0.3', '-11.7 !', '1']
+    assert shown['qaBI', 'HGNN'] == ['70.0 @20', '81.7±0.3', '-11.7', '1']
     assert shown['qaST', 'HGNN'] == ['no data', '30.4±0.5', '', '']
     assert shown['emER', 'HAT'] == ['', '42.3±7.0', '', '']
 
@@ -102,9 +103,17 @@ def test_summary_counts() -> None:
     cells = [cell('emER', 'HGNN', 0.42), cell('emER', 'HAT', 0.9)]
     found = fill(TABLES['accuracy'], cells, lambda n: n == 'emER', ['emER', 'qaST'])
     text = summary(found)
-    assert text.startswith('2 of 24 cells are measured; 1 of 2 with a figure')
-    assert 'No data at hand: qaST ' in text
-    assert '"!"' in text
+    assert text == (
+        '2 of 24 cells are measured. Of 2 that can be compared with a printed figure, '
+        '1 lie within two standard deviations of it; "!" marks the others. Data not '
+        'available here: qaST ("tgx-anchor datasets" tells where to get it).'
+    )
+    short = [cell('emER', 'HGNN', 0.42, num_epochs=3)]
+    found = fill(TABLES['accuracy'], short, lambda _: True, ['emER'])
+    assert summary(found) == (
+        '1 of 12 cells are measured. 1 have fewer epochs than the paper and are not '
+        'compared.'
+    )
 
 
 def test_styles() -> None:
@@ -115,6 +124,9 @@ def test_styles() -> None:
     assert make_lines([count], 'rich')[1][2] == '23,242'
     two = filled('87.4±0.2', 87.0, 87.2)
     assert make_lines([two], 'latex')[1][3] == r'87.4 $\pm$ 0.2'
+    assert make_lines([filled('87.4±0.2', 87.38)], 'rich')[1][4] == '+0.0'
+    several = filled('<0.0001', 0.00001, 0.03, unit='p-value')
+    assert make_lines([several], 'rich')[1][2] == '0.0300'
 
 
 def test_section_names_its_origin() -> None:
@@ -126,7 +138,10 @@ def test_section_names_its_origin() -> None:
     assert '`tgx-anchor reproduce accuracy`' in text
     assert 'commit abc1234 (torch 2; x86_64, 2 cores)' in text
     assert 'another' not in text
-    assert text in markdown_report([], [text])
+    assert text in markdown_report([], [text], [])
+    report = markdown_report(cells, ['section'], [RUN, other])
+    assert report.endswith('(torch 2; x86_64, 2 cores)\n')
+    assert 'another' not in report
 
 
 METRICS = {
@@ -161,6 +176,7 @@ def test_rows_of_a_benchmark() -> None:
     assert statistics.fmean(row.num_parameters for row in rows[1:]) == 600
     other = [replace(cell, setting='planted') for cell in benchmark_cells()]
     assert benchmark_rows(other) == []
+    assert len(benchmark_rows(benchmark_cells()[:-1])) == 9
 
 
 def test_overview_is_in_the_order_of_the_paper() -> None:
@@ -173,7 +189,7 @@ def test_overview_is_in_the_order_of_the_paper() -> None:
     assert lines[0] == '| method | qaBI | emER |'
     assert lines[2].startswith('| AnchorRadar | **50.0** (87.4±0.2) | **50.0** (67.8')
     assert overview([]) == ''
-    assert '## Overview' in markdown_report(cells, [])
+    assert '## Overview' in markdown_report(cells, [], [])
 
 
 def test_files_of_a_table(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tgx_anchor.reproduce import Cell, reproduce, reproduction
 from tgx_anchor.reproduce.cell import CellKey, cell_table
-from tgx_anchor.reproduce.reproduction import is_at_hand
+from tgx_anchor.reproduce.reproduction import is_available
 from tgx_anchor.reproduce.run import run_table
 
 
@@ -53,8 +54,10 @@ def test_writes_all_files(tmp_path: Path) -> None:
     assert '| coAA_first | and attributes | no data | 50.8 |' in text
     assert 'the command' in text
     report = (tmp_path / 'RESULTS.md').read_text(encoding='utf-8')
-    lines = [line for line in text.splitlines() if '| no data |' not in line]
-    assert '\n'.join(lines) in report
+    assert '| planted | and attributes |' in report
+    assert '| no data |' not in report
+    assert 'Runs: 1.' in report
+    assert '- Run 1, ' in report
     assert (tmp_path / 'tables' / 'features.tex').exists()
     names = {path.name for path in tmp_path.rglob('*')}
     assert not any(name.endswith('.part') for name in names)
@@ -62,15 +65,57 @@ def test_writes_all_files(tmp_path: Path) -> None:
 
 
 def test_report_only_measures_nothing(tmp_path: Path) -> None:
-    filled = reproduce(['statistics'], folder=tmp_path, measure=False)
-    assert not any(each.values for each in filled['statistics'])
-    assert not run_table(tmp_path / 'tables' / 'runs.csv').rows
+    features(tmp_path, num_splits=1)
+    new: list[Cell] = []
+    filled = reproduce(
+        ['features'], num_splits=3, folder=tmp_path, measure=False, callback=new.append
+    )
+    assert new == []
+    assert [len(each.values) for each in filled['features']] == [1, 1, 0, 0, 0, 0]
+    assert len(run_table(tmp_path / 'tables' / 'runs.csv').rows) == 1
+
+
+def test_a_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / 'tables').mkdir()
+    with (
+        FileLock(tmp_path / 'tables' / '.lock'),
+        pytest.raises(ValueError, match="'folder' must not be in use by another run"),
+    ):
+        features(tmp_path, num_splits=1)
+    assert features(tmp_path, num_splits=1)
+
+
+def test_an_interruption_leaves_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    features(tmp_path, num_splits=1)
+    (tmp_path / 'RESULTS.md').unlink()
+    monkeypatch.setattr(reproduction, 'fill_table', interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        features(tmp_path, num_splits=2)
+    assert 'planted' in (tmp_path / 'RESULTS.md').read_text(encoding='utf-8')
+
+
+def test_all_tables_of_a_cell_are_written(tmp_path: Path) -> None:
+    key = CellKey('methods', 'emER', 'AnchorRadar', 0)
+    (tmp_path / 'tables').mkdir()
+    cells = cell_table(tmp_path / 'tables' / 'cells.csv')
+    for metric in ('accuracy', 'mrr', 'ndcg'):
+        cells.add(Cell(*key, metric, 0.6, 1))
+    reproduce(['ablation'], folder=tmp_path, measure=False)
+    for name in ('ablation', 'accuracy', 'mrr', 'seeds'):
+        text = (tmp_path / 'tables' / f'{name}.md').read_text(encoding='utf-8')
+        assert '| emER |' in text
+    assert not (tmp_path / 'tables' / 'purity.md').exists()
 
 
 def test_methods_and_datasets_are_chosen(tmp_path: Path) -> None:
     found = features(tmp_path, num_splits=1, methods=['with attributes'])
     assert {cell.variant for cell in found} == {'with attributes'}
-    assert features(tmp_path, num_splits=1, datasets=['emER', 'coDB']) == []
+    assert features(tmp_path, num_splits=1, datasets=['coAA']) == []
 
 
 def test_failures_keep_the_others(
@@ -80,7 +125,7 @@ def test_failures_keep_the_others(
         return setting in ('planted', 'coAA_first')
 
     # The data of coAA is said to be at hand, and is not.
-    monkeypatch.setattr(reproduction, 'is_at_hand', at_hand)
+    monkeypatch.setattr(reproduction, 'is_available', at_hand)
     monkeypatch.setenv('TGX_ANCHOR_MIRROR', str(tmp_path / 'nowhere'))
     with pytest.raises(ValueError, match=r'1 measurements failed, .* of coAA_first'):
         features(tmp_path, num_splits=1)
@@ -96,6 +141,8 @@ def test_failures_keep_the_others(
         ({'datasets': ['coDB_middle']}, "'anchor' of 'coDB' must be one of"),
         ({'num_splits': 0}, "'num_splits' must be positive"),
         ({'num_epochs': 0}, "'num_epochs' must be positive"),
+        ({'jobs': 0}, "'jobs' must be positive"),
+        ({'methods': ['Seed 9']}, "'methods' must be some of"),
     ],
 )
 def test_bad_arguments(
@@ -106,6 +153,6 @@ def test_bad_arguments(
 
 
 def test_data_at_hand(tmp_path: Path) -> None:
-    assert is_at_hand('planted')
-    assert not is_at_hand('qaBI', str(tmp_path))
-    assert not is_at_hand('attributes of authors')
+    assert is_available('planted')
+    assert not is_available('qaBI', str(tmp_path))
+    assert not is_available('attributes of authors')

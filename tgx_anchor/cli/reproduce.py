@@ -1,5 +1,6 @@
 """The command that measures the tables of the paper again."""
 
+import shlex
 import sys
 
 import typer
@@ -8,6 +9,7 @@ from tgx_anchor.cli.benchmark import names_in
 
 # A trial: few epochs, one split, the smallest dataset and the planted one.
 _QUICK_EPOCHS = 2
+_SPLITS = 5
 _QUICK_DATASETS = ['emER', 'planted']
 
 
@@ -18,30 +20,36 @@ def reproduce(
     datasets: str | None = typer.Option(
         None,
         help="Datasets, with commas: 'emER,qaBI,coDB_last'.",
-        show_default='all at hand',
+        show_default='all that are available',
     ),
     methods: str | None = typer.Option(
         None,
         help="Methods and variants to measure, with commas: 'AnchorRadar,WHATsNet'.",
         show_default='all',
     ),
-    splits: int = typer.Option(5, help='The number of random splits.'),
+    splits: int | None = typer.Option(
+        None, help='The number of random splits.', show_default='5'
+    ),
     epochs: int | None = typer.Option(
-        None, help='The number of epochs of all methods.', show_default='as published'
+        None,
+        help='The number of epochs of AnchorRadar and the baselines, and of VilLain '
+        "in 'downstream'.",
+        show_default='as published',
     ),
     quick: bool = typer.Option(
         False,
         '--quick',
-        help='Try the command in a minute or two: few epochs, one split, emER and '
-        'planted data only.',
+        help='Try the command: few epochs, one split, emER and planted data only, '
+        "into 'reproduced-quick'.",
     ),
     report_only: bool = typer.Option(
         False, '--report-only', help='Measure nothing, only write the tables again.'
     ),
-    out: str = typer.Option(
-        'reproduced',
+    out: str | None = typer.Option(
+        None,
         help='The folder to which each result is added as it comes; a second run '
         'continues where the first one stopped.',
+        show_default='reproduced',
     ),
     root: str | None = typer.Option(
         None, help='The folder of the datasets.', show_default='the cache of PyG'
@@ -49,7 +57,7 @@ def reproduce(
     jobs: int = typer.Option(1, help='The number of processes at a time.'),
     threads: int = typer.Option(1, help='The number of threads of each process.'),
 ) -> None:
-    """Measure a table of the paper again, and show it beside the printed figures.
+    """Reproduce a table of the paper, and compare it with the printed figures.
 
     Example: TGX_ANCHOR_MIRROR=/data tgx-anchor reproduce ablation --datasets emER
     """
@@ -77,22 +85,38 @@ def reproduce(
         return
     chosen = None if table == 'all' else names_in(table)
     asked = None if datasets is None else names_in(datasets)
-    if quick:
-        asked = asked or _QUICK_DATASETS
-        splits, epochs = 1, epochs or _QUICK_EPOCHS
-
+    if quick and asked is None:
+        known = {
+            entry.setting
+            for each in TABLES.values()
+            if chosen is None or each.name in chosen
+            for entry in each.entries()
+        }
+        asked = [name for name in _QUICK_DATASETS if name in known]
+    if splits is None:
+        splits = 1 if quick else _SPLITS
+    if epochs is None and quick:
+        epochs = _QUICK_EPOCHS
+    if out is None:
+        out = 'reproduced-quick' if quick else 'reproduced'
     # Without folders, which are those of one machine.
-    words = ['tgx-anchor reproduce', table, f'--splits {splits}']
-    words += [f'--datasets {datasets}'] if datasets else []
-    words += [f'--methods {methods}'] if methods else []
-    words += [f'--epochs {epochs}'] if epochs else []
+    words = ['tgx-anchor', 'reproduce', table, '--splits', str(splits)]
+    for option, value in (
+        ('--datasets', None if asked is None else ','.join(asked)),
+        ('--methods', methods),
+        ('--epochs', epochs),
+        ('--jobs', jobs),
+        ('--threads', threads),
+    ):
+        words += [] if value is None else [option, str(value)]
 
     def say(cell: Cell) -> None:
         # Above the progress bar, if there is one.
         if cell.metric == 'accuracy':
             tqdm.write(
                 f'{cell.setting} {cell.variant} ({cell.experiment}) split '
-                f'{cell.split}: {100 * cell.value:.2f} %'
+                f'{cell.split}: {100 * cell.value:.2f} %',
+                file=sys.stderr,
             )
 
     filled = run(
@@ -107,7 +131,7 @@ def reproduce(
         threads,
         progress=sys.stderr.isatty(),
         measure=not report_only,
-        command=' '.join(words),
+        command=shlex.join(words),
         callback=say,
     )
     cells = cell_table(Path(out) / CELLS).rows

@@ -3,12 +3,11 @@
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 
 from tgx_anchor.benchmark.downstream import DownstreamTask, measure_downstream
 from tgx_anchor.benchmark.measure import measure
-from tgx_anchor.benchmark.methods import load_setting, one_split
+from tgx_anchor.benchmark.methods import STACKED, load_setting, one_split
 from tgx_anchor.benchmark.results import Task
 from tgx_anchor.benchmark.runner import Tell
 from tgx_anchor.data import AnchorData
@@ -23,11 +22,14 @@ from tgx_anchor.transforms import AddTopologicalFeatures
 # Experiments that fit methods with their published hyperparameters, and the share of
 # training hyperedges.
 SHARES = {'methods': 0.075, 'methods, 5 %': 0.05, 'methods, 2.5 %': 0.025}
-# Experiments that change something in AnchorRadar, and that only look at the data.
+# Experiments that change something in AnchorRadar, and those that only look at data.
 VARIANTS, OBSERVED = 'variants', 'observations'
-# The experiment that tells real from fake groups, which measures two variants at once.
+# The experiment that tells real from fake groups, which measures all variants at once.
 DOWNSTREAM = 'real or fake'
 EXPERIMENTS = (*SHARES, VARIANTS, OBSERVED, DOWNSTREAM)
+
+# The number of measurements of seconds that one process makes.
+_QUICK, _BATCH_SIZE = 'quick', 8
 
 # Measurements that one process makes one after the other.
 Batch = tuple[CellKey, ...]
@@ -36,29 +38,34 @@ Values = dict[str, float]
 
 
 def make_batches(keys: Iterable[CellKey]) -> list[Batch]:
-    r"""Divides measurements into batches: a training of hours stands alone, and those
-    of seconds on the same split share the loading of the data.
+    r"""Divides measurements into batches. A training of hours stands alone, with those
+    that share its checkpoint. Measurements of seconds on the same split share the
+    loading of the data, a few at a time, so that an interruption loses little.
 
     Args:
         keys (list[CellKey]): The measurements.
     """
+    groups: dict[tuple[object, ...], list[CellKey]] = {}
+    for key in keys:
+        groups.setdefault(_companions(key), []).append(key)
     out: list[Batch] = []
-    for _, group in groupby(keys, key=_place):
-        together: list[CellKey] = []
-        real_or_fake: list[CellKey] = []
-        for key in group:
-            if key.experiment in SHARES and key.variant in BASELINES:
-                out.append((key,))
-            elif key.experiment == DOWNSTREAM:
-                real_or_fake.append(key)
-            else:
-                together.append(key)
-        out += [tuple(part) for part in (together, real_or_fake) if part]
+    for companions, group in groups.items():
+        size = _BATCH_SIZE if companions[0] == _QUICK else len(group)
+        out += [
+            tuple(group[start : start + size]) for start in range(0, len(group), size)
+        ]
     return out
 
 
-def _place(key: CellKey) -> tuple[str, int]:
-    return key.setting, key.split
+def _companions(key: CellKey) -> tuple[object, ...]:
+    # Measurements with the same value share a process.
+    if key.experiment in SHARES and key.variant in BASELINES:
+        return 'training', checkpoint_folder(Path(), key)
+    if key.experiment == DOWNSTREAM:
+        return DOWNSTREAM, key.setting, key.split
+    if key.variant == STACKED:
+        return STACKED, key
+    return _QUICK, key.setting, key.split
 
 
 def measure_batch(

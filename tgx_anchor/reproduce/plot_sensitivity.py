@@ -46,15 +46,21 @@ def plot_sensitivity(cells: Iterable[Cell]) -> 'Figure':
     figure.supxlabel('factor of the hyperparameter')
     figure.supylabel('Accuracy (%)')
     if settings:
-        handles, labels = grid.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc='outside upper center', ncols=4)
+        # A chart may lack a curve.
+        lines = {
+            line.get_label(): line for axes in grid.flat for line in axes.get_lines()
+        }
+        figure.legend(
+            list(lines.values()), list(lines), loc='outside upper center', ncols=4
+        )
     return figure
 
 
 def _means(cells: Iterable[Cell]) -> dict[tuple[str, str], float]:
     # The mean accuracy by setting and variant, '' for the published model.
     found: dict[tuple[str, str], list[float]] = {}
-    for cell in cells:
+    # Not those of a trial with fewer epochs.
+    for cell in (cell for cell in cells if cell.num_epochs == 0):
         is_published = (cell.experiment, cell.variant) == (
             next(iter(SHARES)),
             'AnchorRadar',

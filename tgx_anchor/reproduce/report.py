@@ -5,9 +5,10 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from tgx_anchor.benchmark.methods import STACKED
 from tgx_anchor.benchmark.report import (
@@ -20,7 +21,7 @@ from tgx_anchor.benchmark.report import (
 from tgx_anchor.benchmark.results import BenchmarkRow
 from tgx_anchor.benchmark.tables import Style, escape, latex_table, markdown_table
 from tgx_anchor.io.files import replace_file
-from tgx_anchor.paper import SETTINGS
+from tgx_anchor.paper import DATASETS, SETTINGS
 from tgx_anchor.reproduce.cell import Cell
 from tgx_anchor.reproduce.experiments import SHARES
 from tgx_anchor.reproduce.paper_table import Entry, PaperTable, Unit
@@ -54,14 +55,14 @@ class Filled:
         values (tuple[float]): The values over the splits, in the unit of the paper.
         num_epochs (int): The number of epochs; zero for the published one.
         runs (tuple[int]): The runs that measured them.
-        at_hand (bool): Whether the data is at hand.
+        missing (tuple[str]): The settings whose data is needed and not available.
     """
 
     entry: Entry
     values: tuple[float, ...]
     num_epochs: int
     runs: tuple[int, ...]
-    at_hand: bool
+    missing: tuple[str, ...] = ()
 
     @property
     def printed(self) -> tuple[float, float] | None:
@@ -81,10 +82,11 @@ class Filled:
     @property
     def is_outside(self) -> bool | None:
         r"""Whether the difference exceeds two standard deviations, the larger one of
-        ours and the paper's, beyond what is lost by the rounding of the paper;
-        :obj:`None` if neither is known.
+        ours and the paper's, beyond what is lost by the rounding of the paper.
+        :obj:`None` if neither deviation is known of a value that varies, or if the
+        method was trained for fewer epochs than in the paper.
         """
-        if self.difference is None or self.printed is None:
+        if self.difference is None or self.printed is None or self.num_epochs > 0:
             return None
         deviations = [self.printed[1]]
         if len(self.values) > 1:
@@ -100,7 +102,7 @@ class Filled:
 def fill(
     table: PaperTable,
     cells: Iterable[Cell],
-    is_at_hand: Callable[[str], bool],
+    is_available: Callable[[str], bool],
     settings: Iterable[str] | None = None,
 ) -> list[Filled]:
     r"""Fills the cells of a table with the values of the published number of epochs, or
@@ -109,7 +111,7 @@ def fill(
     Args:
         table (PaperTable): The table.
         cells (list[Cell]): All measured cells.
-        is_at_hand (callable): Tells whether the data of a setting is at hand.
+        is_available (callable): Tells whether the data of a setting is available.
         settings (list[str], optional): The settings; those of the paper if
             :obj:`None`. (default: :obj:`None`)
     """
@@ -130,7 +132,7 @@ def fill(
                 tuple(scale * cell.value for cell in chosen),
                 best,
                 tuple(sorted({cell.run for cell in chosen})),
-                all(is_at_hand(setting) for setting in entry.settings),
+                tuple(name for name in entry.settings if not is_available(name)),
             )
         )
     return out
@@ -170,10 +172,11 @@ def _in_style(word: str, style: Style) -> str:
 
 def _measured(each: Filled) -> str:
     if not each.values:
-        return '' if each.at_hand else NO_DATA
+        return NO_DATA if each.missing else ''
     unit = each.entry.unit
-    mean = statistics.fmean(each.values)
-    text = _number(mean, unit)
+    # Of several p-values, the largest: their mean means nothing.
+    value = max(each.values) if unit == 'p-value' else statistics.fmean(each.values)
+    text = _number(value, unit)
     if len(each.values) > 1 and unit not in ('count', 'p-value'):
         text += f' ± {_number(statistics.pstdev(each.values), unit)}'
     return f'{text} @{each.num_epochs}' if each.num_epochs > 0 else text
@@ -188,7 +191,9 @@ def _number(value: float, unit: Unit) -> str:
 def _difference(each: Filled) -> str:
     if each.difference is None:
         return ''
-    text = f'{each.difference:+,.{_DIGITS[each.entry.unit]}f}'
+    digits = _DIGITS[each.entry.unit]
+    # No negative zero.
+    text = f'{round(each.difference, digits) + 0.0:+,.{digits}f}'
     return text + MARK if each.is_outside else text
 
 
@@ -201,24 +206,33 @@ def summary(filled: Sequence[Filled]) -> str:
     measured = [each for each in filled if each.values]
     judged = [each for each in measured if each.is_outside is not None]
     outside = sum(bool(each.is_outside) for each in judged)
-    missing = dict.fromkeys(
-        each.entry.setting for each in filled if not each.at_hand and not each.values
-    )
-    text = f'{len(measured)} of {len(filled)} cells are measured'
+    shortened = sum(each.num_epochs > 0 for each in measured)
+    parts = [f'{len(measured)} of {len(filled)} cells are measured.']
     if judged:
-        text += (
-            f'; {len(judged) - outside} of {len(judged)} with a figure in the paper '
-            f'lie within two standard deviations of it'
+        exact = not any(each.entry.is_split for each in judged)
+        text = (
+            f'Of {len(judged)} that can be compared with a printed figure, '
+            f'{len(judged) - outside} '
+            + ('equal it' if exact else 'lie within two standard deviations of it')
         )
-        if outside:
-            text += f', the others are marked with "{MARK.strip()}"'
-    text += '.'
-    if missing:
-        text += (
-            f' No data at hand: {", ".join(missing)} ("tgx-anchor datasets" tells '
+        text += f'; "{MARK.strip()}" marks the others.' if outside else '.'
+        parts.append(text)
+    if shortened:
+        parts.append(
+            f'{shortened} have fewer epochs than the paper and are not compared.'
+        )
+    missing = dict.fromkeys(
+        name for each in filled if not each.values for name in each.missing
+    )
+    # What no dataset has cannot be had from anywhere.
+    known = [name for name in missing if name.partition('_')[0] in DATASETS]
+    if known:
+        parts.append(
+            f'Data not available here: {", ".join(known)} ("tgx-anchor datasets" tells '
             f'where to get it).'
         )
-    return text
+    parts += [f'Not published: {name}.' for name in missing if name not in known]
+    return ' '.join(parts)
 
 
 def benchmark_rows(cells: Iterable[Cell]) -> list[BenchmarkRow]:
@@ -239,8 +253,11 @@ def benchmark_rows(cells: Iterable[Cell]) -> list[BenchmarkRow]:
             name: int(value) if name in counts else value
             for name, value in values.items()
         }
-        row = {'setting': setting, 'method': method, 'split': split}
-        out.append(BenchmarkRow(**row, num_epochs=num_epochs, **numbers))  # type: ignore[arg-type]
+        row: dict[str, Any] = {'setting': setting, 'method': method, 'split': split}
+        row |= {'num_epochs': num_epochs, **numbers}
+        # Lines at the end of a file that was cut off are lost.
+        if all(each.name in row for each in fields(BenchmarkRow)):
+            out.append(BenchmarkRow(**row))
     return out
 
 
@@ -277,32 +294,39 @@ def markdown_section(
         filled (list[Filled]): Its cells.
         cells (list[Cell]): All measured cells.
         runs (list[Run]): All runs.
-        brief (bool, optional): If set to :obj:`True`, leaves out the lines of data that
-            is not at hand. (default: :obj:`False`)
+        brief (bool, optional): If set to :obj:`True`, leaves out the lines without a
+            measurement, and the list of runs. (default: :obj:`False`)
     """
-    shown = [each for each in filled if each.values or each.at_hand or not brief]
+    shown = [each for each in filled if each.values or not brief]
+    numbers = sorted({number for each in filled for number in each.runs})
+    origin = f'Runs: {", ".join(map(str, numbers))}.'
+    if not brief:
+        origin = describe_runs([run for run in runs if run.run in numbers])
     parts = [
         f'## {table.title}',
         f'`tgx-anchor reproduce {table.name}` ({table.place} of the paper). '
         f'{table.note} {summary(filled)}',
         extra_text(table, cells),
         markdown_table(make_lines(shown, 'markdown'), NUM_LEFT).rstrip(),
-        _origins(filled, runs),
+        origin if numbers else '',
     ]
     return '\n\n'.join(part for part in parts if part) + '\n'
 
 
-def _origins(filled: Sequence[Filled], runs: Sequence[Run]) -> str:
-    numbers = {number for each in filled for number in each.runs}
+def describe_runs(runs: Iterable[Run]) -> str:
+    r"""Writes a list of runs as Markdown.
+
+    Args:
+        runs (list[Run]): The runs.
+    """
     lines = []
     for run in runs:
-        if run.run in numbers:
-            commit = f'commit {run.commit}' if run.commit else 'an installed package'
-            lines.append(
-                f'- run {run.run}, {run.date}: `{run.command}` at {commit} '
-                f'({run.versions}; {run.machine})'
-            )
-    return '\n'.join(['Measured by:', '', *lines]) if lines else ''
+        commit = f'commit {run.commit}' if run.commit else 'an installed package'
+        lines.append(
+            f'- Run {run.run}, {run.date}: `{run.command}` at {commit} '
+            f'({run.versions}; {run.machine})'
+        )
+    return '\n'.join(lines)
 
 
 def overview(cells: Iterable[Cell]) -> str:
@@ -322,12 +346,15 @@ def overview(cells: Iterable[Cell]) -> str:
     return markdown_table(make_table(ordered, 'accuracy', 'markdown'))
 
 
-def markdown_report(cells: Sequence[Cell], sections: Iterable[str]) -> str:
-    r"""Writes all sections as one document, after an overview.
+def markdown_report(
+    cells: Sequence[Cell], sections: Iterable[str], runs: Sequence[Run]
+) -> str:
+    r"""Writes all sections as one document, between an overview and the list of runs.
 
     Args:
         cells (list[Cell]): All measured cells.
         sections (list[str]): The sections.
+        runs (list[Run]): All runs.
     """
     head = (
         '# Results beside the paper\n\n'
@@ -335,7 +362,9 @@ def markdown_report(cells: Sequence[Cell], sections: Iterable[str]) -> str:
         'Mean ± population standard deviation over random splits; the splits of the '
         'paper are not published. A number after an @ is the number of epochs where it '
         'is not the published one. A difference with an exclamation mark exceeds two '
-        'standard deviations, ours or those of the paper, whichever is larger.\n'
+        'standard deviations, ours or those of the paper, whichever is larger. Cells '
+        'that are not measured are left out here; the files in `tables` have them. '
+        'Numbers of runs refer to the list at the end.\n'
     )
     table = overview(cells)
     if table:
@@ -343,7 +372,10 @@ def markdown_report(cells: Sequence[Cell], sections: Iterable[str]) -> str:
             '\n## Overview\n\nAccuracy (%); the best in bold, the second best '
             'underlined; in parentheses the figure of the paper.\n\n' + table
         )
-    return '\n'.join([head, *sections])
+    used = {cell.run for cell in cells}
+    listed = describe_runs(run for run in runs if run.run in used)
+    tail = [f'## Runs\n\n{listed}\n'] if listed else []
+    return '\n'.join([head, *sections, *tail])
 
 
 def write_table(

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from tgx_anchor.benchmark.methods import PLANTED
 from tgx_anchor.benchmark.runner import Failure, fill_table
 from tgx_anchor.datasets.catalog import CATALOG, resolve_setting
@@ -32,7 +34,7 @@ from tgx_anchor.reproduce.tables import TABLES
 
 REPORT = 'RESULTS.md'
 CELLS, RUNS = 'tables/cells.csv', 'tables/runs.csv'
-_TABLES, _CHECKPOINTS = 'tables', 'checkpoints'
+_TABLES, _CHECKPOINTS, _LOCK = 'tables', 'checkpoints', '.lock'
 
 
 def reproduce(
@@ -69,7 +71,7 @@ def reproduce(
         tables (list[str], optional): Some of :obj:`TABLES`; all if :obj:`None`.
             (default: :obj:`None`)
         datasets (list[str], optional): Datasets, with or without their kind of anchor;
-            those at hand if :obj:`None`. (default: :obj:`None`)
+            all that are available if :obj:`None`. (default: :obj:`None`)
         methods (list[str], optional): If given, only measures these methods and
             variants. (default: :obj:`None`)
         num_splits (int, optional): The number of random splits. (default: :obj:`5`)
@@ -91,53 +93,78 @@ def reproduce(
     Returns:
         The cells of each table, by its name.
     """
-    for name, number in (('num_splits', num_splits), ('num_epochs', num_epochs)):
+    for name, number in (
+        ('num_splits', num_splits),
+        ('num_epochs', num_epochs),
+        ('jobs', jobs),
+        ('threads', threads),
+    ):
         if number is not None and number < 1:
             raise ValueError(f"'{name}' must be positive (got {number})")
     chosen = _chosen(tables)
+    is_asked = _settings_of(datasets, chosen)
+    _check_methods(methods, chosen)
     folder = Path(folder)
-    (folder / _TABLES).mkdir(parents=True, exist_ok=True)
-    cells = cell_table(folder / CELLS)
-    runs = run_table(folder / RUNS)
-    failures: dict[Batch, Failure] = {}
-    if measure:
-        names = _settings_of(datasets)
-        known = {cell.key for cell in cells.rows}
-        keys = _missing(
-            chosen, names, methods, num_splits, num_epochs or 0, root, known
+    if not measure and not (folder / CELLS).exists():
+        raise ValueError(
+            f"'folder' must hold '{CELLS}' (got '{folder}', which does not: measure "
+            f'something first)'
         )
-        if keys:
-            run = new_run(runs.rows, command)
-            runs.add(run)
-            failures = fill_table(
-                cells,
-                partial(
-                    measure_batch,
-                    run=run.run,
-                    root=root,
-                    cache=str(dataset_root(root) / 'embedding'),
-                    folder=folder / _CHECKPOINTS,
-                ),
-                make_batches(keys),
-                is_done=lambda _: False,
-                callback=callback,
-                jobs=jobs,
-                threads=threads,
-                progress=progress,
+    (folder / _TABLES).mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / _TABLES / _LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(
+            f"'folder' must not be in use by another run (got '{folder}'; wait for the "
+            f'other run, or choose another folder)'
+        ) from None
+    with lock:
+        cells = cell_table(folder / CELLS)
+        runs = run_table(folder / RUNS)
+        failures: dict[Batch, Failure] = {}
+        try:
+            known = {cell.key for cell in cells.rows}
+            keys = _missing(
+                chosen, is_asked, methods, num_splits, num_epochs or 0, root, known
             )
-            _remove_checkpoints(folder / _CHECKPOINTS, keys, failures)
-    filled = _write(folder, chosen, cells.rows, runs.rows, root)
+            if measure and keys:
+                run = new_run(runs.rows, command)
+                runs.add(run)
+                failures = fill_table(
+                    cells,
+                    partial(
+                        measure_batch,
+                        run=run.run,
+                        root=root,
+                        cache=str(dataset_root(root) / 'embedding'),
+                        folder=folder / _CHECKPOINTS,
+                    ),
+                    make_batches(keys),
+                    is_done=lambda _: False,
+                    callback=callback,
+                    jobs=jobs,
+                    threads=threads,
+                    progress=progress,
+                )
+                _remove_checkpoints(folder / _CHECKPOINTS, keys, failures)
+        finally:
+            # Also after an interruption: what was measured is shown.
+            filled = _write(folder, chosen, cells.rows, runs.rows, root)
     if failures:
         batch, failure = next(iter(failures.items()))
         raise ValueError(
-            f'{len(failures)} measurements failed, the others are kept; the first was '
-            f'{batch[0].variant} on split {batch[0].split} of {batch[0].setting}: '
-            f'{failure.message}'
+            f'{sum(map(len, failures))} measurements failed, the others are kept; the '
+            f'first was {batch[0].variant} on split {batch[0].split} of '
+            f'{batch[0].setting}: {failure.message}'
         )
-    return filled
+    return {
+        name: [each for each in found if is_asked(each.entry.setting)]
+        for name, found in filled.items()
+    }
 
 
-def is_at_hand(setting: str, root: str | None = None) -> bool:
+def is_available(setting: str, root: str | None = None) -> bool:
     r"""Tells whether the data of a setting can be loaded without a download.
 
     Args:
@@ -163,14 +190,35 @@ def _chosen(tables: Sequence[str] | None) -> list[PaperTable]:
     return [TABLES[name] for name in dict.fromkeys(tables)]
 
 
-def _settings_of(datasets: Sequence[str] | None) -> Callable[[str], bool]:
+def _settings_of(
+    datasets: Sequence[str] | None, tables: Sequence[PaperTable]
+) -> Callable[[str], bool]:
     # Tells whether a setting is asked for: 'coDB' asks for all kinds of anchors.
     if datasets is None:
         return lambda _: True
+    shown = dict.fromkeys(
+        entry.setting for table in tables for entry in table.entries()
+    )
     for name in datasets:
         if name != PLANTED and name not in DATASETS:
             resolve_setting(name, None)
+        if not any(name in (setting, setting.partition('_')[0]) for setting in shown):
+            raise ValueError(
+                f"'datasets' must be some of {', '.join(shown)} for these tables "
+                f'(got {name!r})'
+            )
     return lambda setting: setting in datasets or setting.partition('_')[0] in datasets
+
+
+def _check_methods(methods: Sequence[str] | None, tables: Sequence[PaperTable]) -> None:
+    known = dict.fromkeys(
+        entry.variant for table in tables for entry in table.entries()
+    )
+    for name in methods or ():
+        if name not in known:
+            raise ValueError(
+                f"'methods' must be some of {', '.join(known)} (got {name!r})"
+            )
 
 
 def _missing(
@@ -184,15 +232,15 @@ def _missing(
 ) -> list[CellKey]:
     # The measurements to be made, by split, so that every table fills evenly.
     found: dict[CellKey, None] = {}
-    hands: dict[str, bool] = {}
+    available: dict[str, bool] = {}
     for table in tables:
         for entry in table.entries():
             if methods is not None and entry.variant not in methods:
                 continue
             for setting in entry.settings:
-                if setting not in hands:
-                    hands[setting] = is_at_hand(setting, root)
-            if is_asked(entry.setting) and all(map(hands.get, entry.settings)):
+                if setting not in available:
+                    available[setting] = is_available(setting, root)
+            if is_asked(entry.setting) and all(map(available.get, entry.settings)):
                 for key in entry.keys(num_splits, num_epochs):
                     found.setdefault(key)
     left = [key for key in found if key not in known]
@@ -221,19 +269,21 @@ def _write(
 ) -> dict[str, list[Filled]]:
     out = {}
     sections = []
-    hands = {
-        setting: is_at_hand(setting, root)
+    available = {
+        setting: is_available(setting, root)
         for table in TABLES.values()
         for entry in table.entries()
         for setting in entry.settings
     }
     for table in TABLES.values():
-        filled = fill(table, cells, hands.__getitem__)
+        filled = fill(table, cells, available.__getitem__)
         if any(each.values for each in filled):
             sections.append(markdown_section(table, filled, cells, runs, brief=True))
         if table in chosen:
             out[table.name] = filled
+        if table in chosen or any(each.values for each in filled):
+            # Tables share cells: new ones may belong to a table that was not asked for.
             write_table(folder / _TABLES, table, filled, cells, runs)
     with replace_file(folder / REPORT) as part:
-        part.write_text(markdown_report(cells, sections), encoding='utf-8')
+        part.write_text(markdown_report(cells, sections, runs), encoding='utf-8')
     return out

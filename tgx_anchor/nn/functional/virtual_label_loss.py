@@ -30,8 +30,8 @@ class VirtualLabelLoss(NamedTuple):
 
 
 def virtual_label_loss(prob: Tensor, weight: Tensor | None = None) -> VirtualLabelLoss:
-    r"""The loss of virtual labels from the `"VilLain: Self-Supervised Learning on
-    Homogeneous Hypergraphs without Features via Virtual Label Propagation"
+    r"""Computes the loss of virtual labels from the `"VilLain: Self-Supervised
+    Learning on Homogeneous Hypergraphs without Features via Virtual Label Propagation"
     <https://doi.org/10.1145/3589334.3645454>`_ paper.
 
     The rows of :obj:`prob` are nodes or hyperedges. In each of :math:`S` subspaces, a
@@ -48,7 +48,7 @@ def virtual_label_loss(prob: Tensor, weight: Tensor | None = None) -> VirtualLab
         \frac{\exp C_{l,l}}{\sum_k \exp C_{l,k}}
 
     where :math:`C_{l,k}` is the cosine of the columns :math:`M_{:,l,s}` and
-    :math:`M_{:,k,s}`. They make each row sure of its label, use all labels evenly, and
+    :math:`M_{:,k,s}`. They make each row confident, use all labels evenly, and
     keep labels apart. Logarithms are those of :math:`M + 10^{-10}`.
 
     All terms come from one sweep over blocks of rows. A row with weight :math:`w_r`

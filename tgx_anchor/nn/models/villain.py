@@ -1,4 +1,4 @@
-"""VilLain: embeddings of nodes from nothing but their hyperedges."""
+"""VilLain: node embeddings from the structure of a hypergraph alone."""
 
 import math
 import time
@@ -41,9 +41,9 @@ class VilLain(torch.nn.Module):
         \qquad
         \mathbf{X}^{(j)}_v = \frac{1}{d_v} \sum_{e \ni v} \mathbf{Y}^{(j)}_e,
 
-    and logits are trained so that labels are sure, balanced and distinct after each of
-    :math:`k` steps, by the sum of :func:`~tgx_anchor.nn.functional.virtual_label_loss`
-    over :math:`\mathbf{Y}^{(1)}, \mathbf{X}^{(1)}, \ldots, \mathbf{Y}^{(k)},
+    and logits are trained so that labels are confident, balanced and distinct after
+    each of :math:`k` steps, by the sum of
+    :func:`~tgx_anchor.nn.functional.virtual_label_loss` over :math:`\mathbf{Y}^{(1)}, \mathbf{X}^{(1)}, \ldots, \mathbf{Y}^{(k)},
     \mathbf{X}^{(k)}`. The embedding is the mean of :math:`\mathbf{X}^{(1)}, \ldots,
     \mathbf{X}^{(k')}`. With several numbers of labels, each is trained on its own, and
     the first :math:`D` principal components of all embeddings, side by side, are the
@@ -348,7 +348,7 @@ class _Propagation:
         node, number = sets.hyperedge_index
         copies = sets.copies[number]
         degree = scatter(copies, node, 0, data.num_nodes, 'sum')
-        # In the sums, so that no pass over the result is needed.
+        # Weights inside the sums save a pass over the result.
         self.member_weight = (1 / sets.size[number]).float()
         self.hyperedge_weight = (copies / degree[node]).float()
         # Rows of zeros are no distributions.
@@ -380,6 +380,6 @@ def _draw(logits: Tensor, generator: torch.Generator | None) -> Tensor:
         return logits.softmax(dim=1)
     # On the CPU, so that draws are the same on all devices.
     noise = torch.rand(logits.size(), generator=generator).to(logits.device)
-    # Of a zero, the noise would be infinite.
+    # The logarithm of zero would make the noise infinite.
     noise = noise.clamp_(min=torch.finfo(noise.dtype).tiny).log_().neg_().log_()
     return (logits - noise).softmax(dim=1)
