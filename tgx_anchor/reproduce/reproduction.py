@@ -151,6 +151,7 @@ def reproduce(
         finally:
             # Also after an interruption: what was measured is shown.
             filled = _write(folder, chosen, cells.rows, runs.rows, root)
+            (folder / _TABLES / _LOCK).unlink()
     if failures:
         batch, failure = next(iter(failures.items()))
         raise ValueError(

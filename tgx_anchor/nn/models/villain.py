@@ -43,7 +43,8 @@ class VilLain(torch.nn.Module):
 
     and logits are trained so that labels are confident, balanced and distinct after
     each of :math:`k` steps, by the sum of
-    :func:`~tgx_anchor.nn.functional.virtual_label_loss` over :math:`\mathbf{Y}^{(1)}, \mathbf{X}^{(1)}, \ldots, \mathbf{Y}^{(k)},
+    :func:`~tgx_anchor.nn.functional.virtual_label_loss` over
+    :math:`\mathbf{Y}^{(1)}, \mathbf{X}^{(1)}, \ldots, \mathbf{Y}^{(k)},
     \mathbf{X}^{(k)}`. The embedding is the mean of :math:`\mathbf{X}^{(1)}, \ldots,
     \mathbf{X}^{(k')}`. With several numbers of labels, each is trained on its own, and
     the first :math:`D` principal components of all embeddings, side by side, are the
