@@ -52,7 +52,7 @@ def test_bad_rows(run: Run, tmp_path: Path) -> None:
     ('words', 'parts'),
     [
         (('--memory', 'much'), ["'--memory' must", "'much'"]),
-        (('--memory', '1MB'), ["'--memory' must", '250MB']),
+        (('--memory', '1MB'), ["'--memory' must", '500MB']),
         (('--num-shards', '0'), ['--num-shards']),
         (('--known', 'k.csv'), ["'--known'", 'shard']),
         (('--members', 'to'), ["'--members'", 'shard']),

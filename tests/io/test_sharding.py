@@ -61,7 +61,7 @@ def check_same(
     options = {'skip_bad': True, 'tidy': tidy, **columns}
     expected = inspect_incidence(files, max_anchors=None, **options)
     reading = write_shards(
-        files, out, num_shards=num_shards, memory='300MB', threads=1, **options
+        files, out, num_shards=num_shards, memory='500MB', threads=1, **options
     )
     assert reading.form == expected.form
     assert reading.columns == expected.columns
@@ -175,7 +175,7 @@ def test_shards_are_the_table(
         )
         if isinstance(expected, Exception):
             with pytest.raises(type(expected), match=re.escape(str(expected))):
-                write_shards(folder / 'in', folder / 'out', memory='300MB', **options)
+                write_shards(folder / 'in', folder / 'out', memory='500MB', **options)
             assert not (folder / 'out' / '_manifest.json').exists()
         else:
             check_same(folder / 'in', folder / 'out', num_shards, tidy)
@@ -354,7 +354,7 @@ def test_read_memory(text: str | int, size: int) -> None:
 def test_read_memory_refuses_other_words(text: Any) -> None:
     with one_line_error("'memory'", "'2GB'"):
         read_memory(text)
-    with one_line_error("'memory'", '250MB'):
+    with one_line_error("'memory'", '500MB'):
         read_memory('10MB')
 
 

@@ -19,7 +19,8 @@ from tgx_anchor.utils.messages import shorten
 
 Source = str | PathLike[str] | Sequence[str | PathLike[str]]
 UNITS = {'': 1, 'K': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
-MIN_MEMORY = 250 * 10**6
+# Below this, the part of the table that is being read and the database need more.
+MIN_MEMORY = 500 * 10**6
 MAX_SHARDS = 100_000
 # The share of the memory that the database may take. The rest is for what it does not
 # count, and for the part of the table that is being read.
