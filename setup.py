@@ -16,6 +16,7 @@ BOOST = ['lightgbm>=4.0']
 EXTRAS = {
     'boost': BOOST,
     'cli': [*BOOST, 'rich>=13', 'typer>=0.12'],
+    'scale': ['duckdb>=2.0'],
     'viz': ['matplotlib>=3.8'],
     'interop': ['pandas>=2'],
     'ogb': ['ogb>=1.3.6'],
@@ -35,6 +36,7 @@ EXTRAS['test'] = sorted(
         *EXTRAS['viz'],
         *EXTRAS['interop'],
         *EXTRAS['bench'],
+        *EXTRAS['scale'],
         'hypothesis>=6.100',
         'ipykernel>=6',
         'nbclient>=0.10',

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -363,9 +364,14 @@ def test_read_table_refuses_files_that_do_not_fit(tmp_path: Path) -> None:
     with one_line_error('same columns', "'n'", '2.csv'):
         read_table(tmp_path, choose)
     path.unlink()
-    pyarrow.parquet.write_table(TABLE.drop(['n']), tmp_path / '3.parquet')
+    pyarrow.parquet.write_table(
+        pa.table({'a': ['x'], 'b': [1]}), tmp_path / '3.parquet'
+    )
+    pyarrow.parquet.write_table(
+        pa.table({'a': ['x'], 'b': [date(2020, 1, 1)]}), tmp_path / '4.parquet'
+    )
     with one_line_error('same types', 'all files'):
-        read_table(tmp_path, choose)
+        read_table(tmp_path / '*.parquet', choose)
     (tmp_path / 'empty.csv').mkdir()
     with one_line_error("'table'", 'folder', 'empty.csv'):
         read_table(tmp_path / 'empty.csv', choose)
@@ -373,6 +379,18 @@ def test_read_table_refuses_files_that_do_not_fit(tmp_path: Path) -> None:
         read_table(tmp_path / '*.txt', choose)
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / 'none.csv', choose)
+
+
+def test_read_table_takes_all_files_for_text_if_one_is(tmp_path: Path) -> None:
+    text = write(tmp_path, '1.csv', 'a,b,n\nx,7,0.5\n')
+    columns = {'a': ['y', None], 'b': [8, None], 'n': [1.5, None]}
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / '2.parquet')
+    table = read_table(tmp_path, choose)
+    assert rows(table) == [('x', '7', '0.5'), ('y', '8', '1.5'), ('', '', '')]
+    assert table.is_text
+    assert table.form == '2 files of text with commas in UTF-8 and Parquet'
+    text.unlink()
+    assert not read_table(tmp_path, choose).is_text
 
 
 def test_get_suffix() -> None:

@@ -17,6 +17,7 @@ from tgx_anchor.cli.identify import identify
 from tgx_anchor.cli.predict import predict
 from tgx_anchor.cli.report import report
 from tgx_anchor.cli.reproduce import reproduce
+from tgx_anchor.cli.shard import shard
 from tgx_anchor.cli.suggest import suggest
 from tgx_anchor.cli.table_options import MEANINGS
 from tgx_anchor.cli.threads import set_wait_policy
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={'help_option_names': ['-h', '--help']},
 )
 app.command()(demo)
-for command in (identify, fit, predict, evaluate, explain, suggest, report):
+for command in (identify, fit, predict, evaluate, explain, suggest, report, shard):
     app.command(epilog=MEANINGS)(command)
 app.command()(datasets)
 app.command()(benchmark)

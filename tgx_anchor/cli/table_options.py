@@ -4,7 +4,8 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -160,6 +161,20 @@ class TableOptions:
         ),
     ] = False
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        r"""The columns that are named, as arguments of :obj:`inspect_incidence`."""
+        given: dict[str, Any] = {
+            'group': self.group,
+            'member': self.member,
+            'members': self.members,
+            'anchor': self.anchor,
+            'time': self.time,
+            'x': self.member_attr,
+            'hyperedge_attr': self.group_attr,
+        }
+        return {key: value for key, value in given.items() if value}
+
     def read(self, files: list[str], anchors_only: bool = False) -> 'IncidenceReading':
         r"""Reads the tables.
 
@@ -180,19 +195,10 @@ class TableOptions:
                 f"'--member' is for a long table and '--members' for a wide one: give "
                 f'one of them (got {self.member!r} and {self.members!r})'
             )
-        given: dict[str, Any] = {
-            'group': self.group,
-            'member': self.member,
-            'members': self.members,
-            'anchor': self.anchor,
-            'time': self.time,
-            'x': self.member_attr,
-            'hyperedge_attr': self.group_attr,
-        }
-        try:
+        with named_options():
             return inspect_incidence(
                 source,
-                **{key: value for key, value in given.items() if value},
+                **self.columns,
                 sep=self.sep,
                 known=self.known,
                 addresses=self.addresses,
@@ -202,9 +208,6 @@ class TableOptions:
                 anchors_only=anchors_only,
                 encoding=self.encoding,
             )
-        except ValueError as error:
-            lines = getattr(error, 'lines', [])
-            raise TableError(name_options(str(error)), lines) from error
 
     def _read_hif(self, file: str) -> 'IncidenceReading':
         from tgx_anchor.io import read_hif
@@ -255,6 +258,16 @@ class TableError(ValueError):
         self.lines = lines
 
 
+@contextmanager
+def named_options() -> Iterator[None]:
+    r"""Raises errors about a table in the words of the command line."""
+    try:
+        yield
+    except ValueError as error:
+        lines = getattr(error, 'lines', [])
+        raise TableError(name_options(str(error)), lines) from error
+
+
 _ATTRIBUTES = "'x', 'hyperedge_attr' and 'incidence_attr'"
 _NAMED = {
     'x': 'member-attr',
@@ -277,6 +290,8 @@ def name_options(text: str) -> str:
     text = re.sub(
         rf"\b(for|by) '({names})'", lambda m: f"{m[1]} '--{_NAMED[m[2]]}'", text
     )
+    text = re.sub(r"^'(out|memory)'(?= must\b)", r"'--\1'", text)
+    text = re.sub(r"^'num_shards'(?= must\b)", "'--num-shards'", text)
     return re.sub(
         rf"^'({names})'(?= must (be named|name)\b)",
         lambda m: f"'--{_NAMED[m[1]]}'",

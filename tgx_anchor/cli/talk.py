@@ -15,6 +15,7 @@ from tgx_anchor.cli.table_options import TableOptions, name_options
 
 if TYPE_CHECKING:
     from tgx_anchor.io.incidence_reading import IncidenceReading
+    from tgx_anchor.io.shard_reading import ShardReading
 
 
 class Talk:
@@ -119,6 +120,21 @@ class Talk:
         if stage == 2 and done == total:
             self._show('measuring the accuracy with up to five further models')
 
+    def show_progress(self, text: str, done: int, total: int) -> None:
+        r"""Shows how much of a part of a step is done.
+
+        Args:
+            text (str): The part.
+            done (int): How much of it is done.
+            total (int): How much there is to do, zero if that is not known.
+        """
+        if self._show is None:
+            return
+        if total:
+            self._show(text, completed=done, total=total)
+        else:
+            self._show(text)
+
     def read(self, files: list[str]) -> 'IncidenceReading':
         r"""Reads tables, prints what was found out about them, and writes their bad
         rows next to the output.
@@ -183,21 +199,7 @@ def describe_reading(reading: 'IncidenceReading') -> list[str]:
     Args:
         reading (IncidenceReading): The table.
     """
-    from tgx_anchor.utils.messages import listed
-
-    columns = [f'{key} = {name!r}' for key, name in reading.columns.items()]
-    out = ['; '.join([reading.form, ', '.join(columns)] if columns else [reading.form])]
-    if reading.flags:
-        yes, no = (
-            listed(
-                sorted(w for w, flag in reading.flags.items() if flag is side) or ['']
-            )
-            for side in (True, False)
-        )
-        out.append(
-            f'{reading.columns["anchor"]!r} is yes where it is {yes}, no where it is '
-            f'{no}'
-        )
+    out = describe_columns(reading)
     out += map(name_options, reading.notes)
     data = reading.data
     odd = [name for name in map(str, data.node_id[:1000]) if '<' in name]
@@ -216,4 +218,28 @@ def describe_reading(reading: 'IncidenceReading') -> list[str]:
     for text, mask in counts.items():
         if bool(mask.any()):
             out.append(f'{text}: {int(mask.sum()):,}')
+    return out
+
+
+def describe_columns(reading: 'IncidenceReading | ShardReading') -> list[str]:
+    r"""Returns sentences about the form and the columns of a table.
+
+    Args:
+        reading (IncidenceReading or ShardReading): The table.
+    """
+    from tgx_anchor.utils.messages import listed
+
+    columns = [f'{key} = {name!r}' for key, name in reading.columns.items()]
+    out = ['; '.join([reading.form, ', '.join(columns)] if columns else [reading.form])]
+    if reading.flags:
+        yes, no = (
+            listed(
+                sorted(w for w, flag in reading.flags.items() if flag is side) or ['']
+            )
+            for side in (True, False)
+        )
+        out.append(
+            f'{reading.columns["anchor"]!r} is yes where it is {yes}, no where it is '
+            f'{no}'
+        )
     return out

@@ -12,6 +12,8 @@ from tgx_anchor.io.incidence_reading import IncidenceReading
 from tgx_anchor.io.labelled_lines import read_labelled_lines
 from tgx_anchor.io.result_table import ResultTable
 from tgx_anchor.io.role_table import RoleTable
+from tgx_anchor.io.shard_reading import ShardReading
+from tgx_anchor.io.sharding import write_shards
 
 __all__ = [
     'BadRow',
@@ -19,6 +21,7 @@ __all__ = [
     'IncidenceReading',
     'ResultTable',
     'RoleTable',
+    'ShardReading',
     'inspect_incidence',
     'read_annotated_csv',
     'read_annotated_json',
@@ -27,4 +30,5 @@ __all__ = [
     'read_labelled_lines',
     'write_hif',
     'write_incidence',
+    'write_shards',
 ]

@@ -48,11 +48,14 @@ class BadRowError(ValueError):
 
     Args:
         rows (list[BadRow]): The bad rows in their order, at least one.
+        count (int, optional): The number of bad rows, if only the first are given.
+            (default: :obj:`None`)
     """
 
-    def __init__(self, rows: Sequence[BadRow]) -> None:
+    def __init__(self, rows: Sequence[BadRow], count: int | None = None) -> None:
         self.rows = list(rows)
-        more = len(self.rows) - 1
+        self.count = len(self.rows) if count is None else count
+        more = self.count - 1
         others = f'; {more:,} more bad row{"s" * (more > 1)}' if more else ''
         super().__init__(f"{self.rows[0]}{others}; 'skip_bad' leaves out bad rows")
 
@@ -60,5 +63,5 @@ class BadRowError(ValueError):
     def lines(self) -> list[str]:
         r"""The first ten rows, one line each."""
         shown = [row.summary for row in self.rows[:_LISTED]]
-        more = len(self.rows) - _LISTED
+        more = self.count - _LISTED
         return [*shown, f'and {more:,} more'] if more > 0 else shown

@@ -77,6 +77,45 @@ class GroupColumns:
                 f'columns (got {listed(used)})'
             )
 
+    @classmethod
+    def ask(
+        cls,
+        *,
+        group: str = 'group',
+        member: str = 'member',
+        anchor: str = 'is_anchor',
+        role: str = 'role',
+        time: str | None = None,
+        members: str | Sequence[str] | None = None,
+        x: Sequence[str] | None = None,
+        hyperedge_attr: Sequence[str] | None = None,
+        incidence_attr: Sequence[str] | None = None,
+        anchors_only: bool = False,
+    ) -> 'GroupColumns':
+        r"""Checks the names of columns that the user gives: see
+        :func:`~tgx_anchor.io.incidence.inspect_incidence`.
+        """
+        asked = {'group': group, 'member': member, 'anchor': anchor, 'role': role}
+        lists = [members] if isinstance(members, str) else list(members or ())
+        for name, column in (*asked.items(), *(('members', name) for name in lists)):
+            if not isinstance(column, str):
+                raise ValueError(f"'{name}' must be a string (got {shorten(column)})")
+        given = {
+            'x': x,
+            'hyperedge_attr': hyperedge_attr,
+            'incidence_attr': incidence_attr,
+        }
+        for key, names in given.items():
+            is_list = not isinstance(names, str)
+            if not is_list or not all(isinstance(n, str) for n in names or ()):
+                raise ValueError(
+                    f"'{key}' must be a list of names (got {shorten(names)})"
+                )
+        chosen = {
+            k: None if names is None else list(names) for k, names in given.items()
+        }
+        return cls({**asked, 'time': time}, lists, chosen, anchors_only)
+
     def choose(self, names: Sequence[Any], metadata: Mapping[bytes, bytes]) -> Choice:
         r"""Chooses the columns, for :func:`~tgx_anchor.io.table.read_table`.
 

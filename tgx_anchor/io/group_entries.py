@@ -64,6 +64,7 @@ class GroupEntries:
         layout: GroupColumns,
         locate: Locate,
         tidy: bool = False,
+        has_flags: bool | None = None,
     ) -> 'GroupEntries':
         r"""Collects the entries of a long table.
 
@@ -75,6 +76,9 @@ class GroupEntries:
             tidy (bool, optional): If set to :obj:`True`, spaces around names do not
                 count, and a row may have no member, or be empty.
                 (default: :obj:`False`)
+            has_flags (bool, optional): Whether the column of anchors says yes and no,
+                or else names them. If :obj:`None`, its values tell.
+                (default: :obj:`None`)
         """
         group, member = (columns[layout.columns[key]] for key in ('group', 'member'))
         if tidy:
@@ -86,8 +90,10 @@ class GroupEntries:
         if anchor is not None and layout.anchor_value is not None:
             y = _equals(columns[anchor], layout.anchor_value)
         elif anchor is not None:
-            words = _distinct(columns[anchor])
-            if plain_name(anchor).startswith('is_') or _are_flags(words):
+            words = list_words(columns[anchor])
+            if has_flags is None:
+                has_flags = is_flag_name(anchor) or are_flags(words)
+            if has_flags:
                 y = read_flags(anchor, columns[anchor], locate)
                 flags = {
                     word: FLAGS[word.strip().lower()]
@@ -322,6 +328,9 @@ def _equals(column: Column, value: str) -> BoolArray:
 
 
 def _is_empty(column: Column) -> BoolArray:
+    if len(column) == 0:
+        # Arrow has no empty dictionaries of some types.
+        return np.zeros(0, dtype=np.bool_)
     if isinstance(column, list) or pa.types.is_nested(column.type):
         return np.array([_is_unknown(v) for v in _list(column)], dtype=np.bool_)
     if not pa.types.is_dictionary(column.type):
@@ -336,14 +345,32 @@ def _is_unknown(value: Any) -> bool:
     return value is None or str(value).strip().lower() in UNKNOWN
 
 
-def _distinct(column: Column) -> list[str]:
+def list_words(column: Column) -> list[str]:
+    r"""Returns the distinct values of a column as text, without missing ones.
+
+    Args:
+        column (pyarrow.ChunkedArray or list): The column.
+    """
     if not isinstance(column, list) and not pa.types.is_nested(column.type):
         column = column.unique()
     return list(dict.fromkeys(str(v) for v in _list(column) if v is not None))
 
 
-def _are_flags(words: list[str]) -> bool:
-    # Whether at least half of the words say yes or no.
+def is_flag_name(name: str) -> bool:
+    r"""Returns :obj:`True` if a column of this name must say yes and no.
+
+    Args:
+        name (str): The name.
+    """
+    return plain_name(name).startswith('is_')
+
+
+def are_flags(words: list[str]) -> bool:
+    r"""Returns :obj:`True` if at least half of the words say yes or no.
+
+    Args:
+        words (list[str]): Distinct words.
+    """
     given = [word.strip().lower() for word in words]
     given = [word for word in given if word not in UNKNOWN]
     return 2 * sum(word in FLAGS for word in given) >= len(given)

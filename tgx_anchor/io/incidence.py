@@ -40,8 +40,8 @@ from tgx_anchor.io.columns import (
     read_numbers,
     read_roles,
     read_times,
-    take_rows,
 )
+from tgx_anchor.io.good_rows import RowPlaces, read_good_rows
 from tgx_anchor.io.group_columns import (
     OWNER,
     PREFIXES,
@@ -208,19 +208,20 @@ def inspect_incidence(
             default group, member and anchor. (default: :obj:`None`)
     """
     check_max_anchors(max_anchors)
-    asked = {'group': group, 'member': member, 'anchor': anchor, 'role': role}
-    lists = [members] if isinstance(members, str) else list(members or ())
-    for name, column in (*asked.items(), *(('members', name) for name in lists)):
-        if not isinstance(column, str):
-            raise ValueError(f"'{name}' must be a string (got {shorten(column)})")
+    layout = GroupColumns.ask(
+        group=group,
+        member=member,
+        anchor=anchor,
+        role=role,
+        time=time,
+        members=members,
+        x=x,
+        hyperedge_attr=hyperedge_attr,
+        incidence_attr=incidence_attr,
+        anchors_only=anchors_only,
+    )
     if sep is not None and (not isinstance(sep, str) or not sep):
         raise ValueError(f"'sep' must be a string, not empty (got {shorten(sep)})")
-    given = {'x': x, 'hyperedge_attr': hyperedge_attr, 'incidence_attr': incidence_attr}
-    for key, names in given.items():
-        if isinstance(names, str) or not all(isinstance(n, str) for n in names or ()):
-            raise ValueError(f"'{key}' must be a list of names (got {shorten(names)})")
-    chosen = {k: None if names is None else list(names) for k, names in given.items()}
-    layout = GroupColumns({**asked, 'time': time}, lists, chosen, anchors_only)
     if _is_list_of_groups(table):
         count = pa.array(np.arange(len(table)))
         table = {'group': count, 'members': [list(entry) for entry in table]}
@@ -285,43 +286,11 @@ class _Assembly:
     notes: list[str] = field(default_factory=list)
 
     def read(self, skip_bad: bool) -> IncidenceReading:
-        columns = self.table.columns
-        # The rows of the table that were not found to be bad.
-        kept = np.arange(len(next(iter(columns.values()))))
-        reasons: dict[int, str] = {}
-        while True:
-            row, self.notes = kept, []
-            try:
-                entries = self._collect(columns, kept)
-                row = entries.row
-                groups = self._number_groups(entries)
-                if entries.nobody is not None and entries.nobody.any():
-                    keep = ~entries.nobody
-                    groups = groups[0][keep], groups[1]
-                    entries = entries.take(keep)
-                    row = entries.row
-                    self.notes.append(
-                        f'rows without a member, which only name their group: '
-                        f'{int((~keep).sum()):,}'
-                    )
-                data = self._build(columns, kept, entries, *groups)
-                break
-            except RowError as error:
-                place = row[error.rows]
-                if (place < 0).any():
-                    raise
-                for i, number in zip(place.tolist(), error.rows.tolist(), strict=True):
-                    reasons.setdefault(i, error.reason(number))
-                keep = np.isin(kept, place, invert=True)
-                columns = {n: take_rows(c, keep) for n, c in columns.items()}
-                kept = kept[keep]
+        good = read_good_rows(self.table.columns, self._read)
+        (data, flags), kept = good.result, good.kept
         bad_rows = list(self.table.bad_rows)
-        if reasons:
-            found = sorted(reasons)
-            bad_rows += [
-                replace(row, reason=reasons[i])
-                for i, row in zip(found, self.table.describe(found), strict=True)
-            ]
+        if good.reasons:
+            bad_rows += good.describe(self.table)
             files = list(dict.fromkeys(row.file for row in bad_rows))
             bad_rows.sort(key=lambda row: (files.index(row.file), row.line))
         if bad_rows and not (skip_bad and len(kept)):
@@ -335,9 +304,26 @@ class _Assembly:
             )
         form, described = self.table.form, self.layout.describe()
         size = len(next(iter(self.table.columns.values()))) + len(self.table.bad_rows)
-        return IncidenceReading(
-            data, form, described, notes, bad_rows, size, entries.flags
-        )
+        return IncidenceReading(data, form, described, notes, bad_rows, size, flags)
+
+    def _read(
+        self, columns: dict[str, Column], places: RowPlaces
+    ) -> tuple[AnchorData, dict[str, bool]]:
+        self.notes = []
+        entries = self._collect(columns, places.kept)
+        places.row = entries.row
+        groups = self._number_groups(entries)
+        if entries.nobody is not None and entries.nobody.any():
+            keep = ~entries.nobody
+            groups = groups[0][keep], groups[1]
+            entries = entries.take(keep)
+            places.row = entries.row
+            self.notes.append(
+                f'rows without a member, which only name their group: '
+                f'{int((~keep).sum()):,}'
+            )
+        data = self._build(columns, places.kept, entries, *groups)
+        return data, entries.flags
 
     def _collect(self, columns: dict[str, Column], kept: IntArray) -> GroupEntries:
         def locate(number: int) -> str:
@@ -406,8 +392,12 @@ class _Assembly:
                 role, get(role), locate, layout.role_names, is_text
             )
         owner = {'x': (node, node_id), 'hyperedge_attr': (hyperedge, hyperedge_id)}
-        for key, chosen in layout.attributes.items():
-            values = [read_numbers(n, get(n), locate, is_text) for n in chosen]
+        numbers = {
+            key: [read_numbers(n, get(n), locate, is_text) for n in chosen]
+            for key, chosen in layout.attributes.items()
+        }
+        for key, values in numbers.items():
+            chosen = layout.attributes[key]
             if key in owner:
                 number, ids = owner[key]
                 values = [

@@ -9,7 +9,7 @@ import sys
 import zlib
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
@@ -128,7 +128,8 @@ def read_table(
             a list of records (mappings); or the path of a file that ends in one of
             :obj:`SUFFIXES`, of a folder of such files, a glob pattern, :obj:`"-"` for
             standard input, or a list of paths. Several files are read in sorted
-            order, a list in its own order.
+            order, a list in its own order. If only some of them are text, all are
+            read as text.
         choose (Callable): Returns the :class:`Choice` of columns, given the names of
             all and the metadata of a Parquet file or Arrow table. Raises a
             :class:`ValueError` if a column is missing.
@@ -147,20 +148,30 @@ def read_table(
         paths = [file for path in source for file in list_files(path)]
     else:
         return _read_memory(source, choose)
-    options = _Options(choose, delimiter, encoding, header)
+    options = ReadOptions(choose, delimiter, encoding, header)
     tables = [_read_file(path, options) for path in paths]
-    table = tables[0] if len(tables) == 1 else _join(paths, tables)
+    table = tables[0] if len(tables) == 1 else join_tables(paths, tables)
     if table.bad_rows and not keep_bad:
         raise BadRowError(table.bad_rows)
     return table
 
 
 @dataclass(frozen=True)
-class _Options:
+class ReadOptions:
+    r"""The arguments of :func:`read_table` about files.
+
+    Args:
+        choose (Callable): Returns the :class:`Choice` of columns.
+        delimiter (str, optional): The delimiter of text files. (default: :obj:`None`)
+        encoding (str, optional): The encoding of text files. (default: :obj:`None`)
+        header (bool, optional): Whether text files begin with the names of the
+            columns. (default: :obj:`None`)
+    """
+
     choose: Choose
-    delimiter: str | None
-    encoding: str | None
-    header: bool | None
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
 
 
 def _is_list_of(source: Any, kinds: tuple[type, ...]) -> bool:
@@ -177,7 +188,7 @@ def list_files(path: str | PathLike[str]) -> list[Path]:
     """
     place = Path(path)
     if place.is_dir():
-        found = sorted(file for file in place.iterdir() if _find_suffix(file))
+        found = sorted(file for file in place.iterdir() if find_suffix(file))
         if not found:
             raise ValueError(
                 f"'table' must be a file, or a folder of files that end in one of "
@@ -200,7 +211,7 @@ def get_suffix(path: Path) -> str:
     Args:
         path (Path): The path of a table.
     """
-    suffix = _find_suffix(path)
+    suffix = find_suffix(path)
     if suffix is None:
         raise ValueError(
             f'the file of a table must end in one of {", ".join(SUFFIXES)} '
@@ -209,7 +220,12 @@ def get_suffix(path: Path) -> str:
     return suffix
 
 
-def _find_suffix(path: Path) -> str | None:
+def find_suffix(path: Path) -> str | None:
+    r"""Returns the ending that tells the format of a file, or :obj:`None`.
+
+    Args:
+        path (Path): The path.
+    """
     return next((s for s in SUFFIXES if path.name.lower().endswith(s)), None)
 
 
@@ -239,7 +255,7 @@ def _read_memory(source: Any, choose: Choose) -> Table:
             )
         items = list(zip(source.column_names, source.columns, strict=True))
         metadata = source.schema.metadata or {}
-    choice = _check_choice([name for name, _ in items], choose, metadata)
+    choice = check_choice([name for name, _ in items], choose, metadata)
     chosen = {*choice.labels, *choice.numbers}
     columns = {name: to_column(name, value) for name, value in items if name in chosen}
     first = choice.labels[0]
@@ -250,7 +266,7 @@ def _read_memory(source: Any, choose: Choose) -> Table:
                 f"'{name}' must be as long as '{first}', that is {size} rows "
                 f'(got {len(column)})'
             )
-    return Table(columns, _number_rows('', columns))
+    return Table(columns, number_rows('', columns))
 
 
 def _to_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -262,11 +278,20 @@ def _is_pandas(source: Any) -> bool:
     return hasattr(source, 'items') and hasattr(source, 'iloc')
 
 
-def _number_rows(
-    file: str, columns: dict[str, Column]
+def number_rows(
+    file: str, columns: dict[str, Column], start: int = 0
 ) -> Callable[[Sequence[int]], list[BadRow]]:
+    r"""Returns the function :obj:`describe` of a table whose rows have no lines.
+
+    Args:
+        file (str): The file, empty for a table in memory.
+        columns (dict[str, Column]): The columns.
+        start (int, optional): The number of rows that come before.
+            (default: :obj:`0`)
+    """
+
     def describe(rows: Sequence[int]) -> list[BadRow]:
-        return [BadRow(file, row + 1, '', show(row), 'row') for row in rows]
+        return [BadRow(file, start + row + 1, '', show(row), 'row') for row in rows]
 
     def show(row: int) -> str:
         values = (column[row] for column in columns.values())
@@ -278,9 +303,17 @@ def _number_rows(
     return describe
 
 
-def _check_choice(
+def check_choice(
     names: Sequence[Any], choose: Choose, metadata: Mapping[bytes, bytes] | None = None
 ) -> Choice:
+    r"""Chooses the columns of a table, whose names must differ.
+
+    Args:
+        names (list[Any]): The names of all columns.
+        choose (Callable): Returns the :class:`Choice` of columns.
+        metadata (Mapping[bytes, bytes], optional): The metadata of the table.
+            (default: :obj:`None`)
+    """
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -289,7 +322,14 @@ def _check_choice(
     return choose(names, metadata or {})
 
 
-def _join(paths: list[Path], tables: list[Table]) -> Table:
+def join_tables(paths: list[Path], tables: list[Table]) -> Table:
+    r"""Joins the tables of several files, which must have the same columns. If only
+    some of them are text, all are read as if they were.
+
+    Args:
+        paths (list[Path]): The files, named in messages.
+        tables (list[Table]): The table of each.
+    """
     names = list(tables[0].columns)
     for path, table in zip(paths, tables, strict=True):
         if set(table.columns) != set(names):
@@ -298,8 +338,14 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
                 f'{listed(names)} in {str(paths[0])!r} and {listed(table.columns)} in '
                 f'{str(path)!r})'
             )
+    is_text = any(table.is_text for table in tables)
+    is_mixed = is_text and not all(table.is_text for table in tables)
     try:
         parts = [pa.table({n: table.columns[n] for n in names}) for table in tables]
+        if is_mixed:
+            parts = [
+                pa.table([to_text(c) for c in part.columns], names) for part in parts
+            ]
         joined = pa.concat_tables(parts, promote_options='permissive')
     except (pa.ArrowException, TypeError) as error:
         raise ValueError(
@@ -319,17 +365,30 @@ def _join(paths: list[Path], tables: list[Table]) -> Table:
     return Table(
         dict(zip(names, joined.columns, strict=True)),
         describe,
-        all(table.is_text for table in tables),
+        is_text,
         f'{len(tables)} files of {" and ".join(forms)}',
         [note for table in tables for note in table.notes],
         [bad for table in tables for bad in table.bad_rows],
     )
 
 
+def to_text(column: Column) -> pa.ChunkedArray:
+    r"""Returns a column as a text file would hold it: strings, empty for null.
+
+    Args:
+        column (pyarrow.ChunkedArray or list): The column.
+    """
+    if isinstance(column, list):
+        raise TypeError('values of several types')
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return pc.fill_null(column.cast(pa.string()), '')
+
+
 # Files
 
 
-def _read_file(path: Path, options: _Options) -> Table:
+def _read_file(path: Path, options: ReadOptions) -> Table:
     if str(path) == STDIN:
         file, content = 'standard input', sys.stdin.buffer.read()
         suffix = _guess_suffix(content)
@@ -346,7 +405,7 @@ def _read_file(path: Path, options: _Options) -> Table:
     if b'\0' in text:
         raise ValueError(
             f"'table' must not hold NUL characters (got one in line "
-            f'{_line_at(text, text.index(0))} of {file!r})'
+            f'{line_at(text, text.index(0))} of {file!r})'
         )
     own = SEPARATORS[suffix.removesuffix('.gz')]
     table = _read_csv(file, text, own, options)
@@ -375,14 +434,14 @@ def _read_parquet(file: str, source: Any, choose: Choose) -> Table:
         try:
             content = pyarrow.parquet.ParquetFile(stream)
             schema = content.schema_arrow
-            choice = _check_choice(schema.names, choose, schema.metadata)
+            choice = check_choice(schema.names, choose, schema.metadata)
             table = content.read([*choice.labels, *choice.numbers])
         except (pa.ArrowException, OSError) as error:
             raise ValueError(
                 f"'table' must be a Parquet file (got {file!r}: {one_line(error)})"
             ) from error
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    return Table(columns, _number_rows(file, columns), form='Parquet')
+    return Table(columns, number_rows(file, columns), form='Parquet')
 
 
 def _decode(
@@ -434,13 +493,14 @@ def _first_bad_byte(text: bytes, encoding: str) -> str:
         text.decode(encoding)
     except UnicodeDecodeError as error:
         start = error.start
-        return f'{text[start : start + 1]!r} in line {_line_at(text, start)}'
+        return f'{text[start : start + 1]!r} in line {line_at(text, start)}'
     except UnicodeError as error:
         return one_line(error)
     return 'no bad byte'
 
 
-def _line_at(text: bytes, place: int) -> int:
+def line_at(text: bytes, place: int) -> int:
+    r"""Returns the line of a byte of a text, counted from one."""
     return len((text[:place] + b'.').splitlines())
 
 
@@ -448,19 +508,46 @@ def _line_at(text: bytes, place: int) -> int:
 
 
 @dataclass
-class _Text:
-    # Fields may hold line breaks, so that only another reading can tell the lines.
+class DelimitedText:
+    r"""A text file with delimiters, or a part of one that begins with a record.
+
+    Fields may hold line breaks, so that only another reading can tell the lines.
+
+    Args:
+        file (str): The file, named in messages.
+        text (bytes): The text in UTF-8.
+        delimiter (str): The delimiter.
+        names (list[str]): The names of the columns.
+        has_header (bool): Whether the file begins with these names.
+        start (int, optional): The number of lines that come before.
+            (default: :obj:`0`)
+    """
+
     file: str
     text: bytes
     delimiter: str
     names: list[str]
     has_header: bool
+    start: int = 0
 
-    def records(self) -> Iterator[tuple[BadRow, list[str]]]:
-        # Each row of the text, with the reason if it is bad, and its fields.
+    @property
+    def skipped(self) -> int:
+        r"""The number of records at the beginning that are no rows."""
+        return int(self.has_header and not self.start)
+
+    def records(
+        self, lines: Iterable[str] | None = None
+    ) -> Iterator[tuple[BadRow, list[str]]]:
+        r"""Yields each row, with the reason if it is bad, and its fields.
+
+        Args:
+            lines (Iterable[str], optional): The lines, with their ends. If
+                :obj:`None`, those of the text. (default: :obj:`None`)
+        """
         width = len(self.names)
-        rows = _split(self.text, self.delimiter)
-        for line, record, fault in islice(rows, int(self.has_header), None):
+        rows = split_records(self.lines() if lines is None else lines, self.delimiter)
+        for number, record, fault in islice(rows, self.skipped, None):
+            line = self.start + number
             text = record[0] if fault else ''
             if not fault and len(record) != width:
                 fault = (
@@ -470,7 +557,12 @@ class _Text:
                 )
             yield BadRow(self.file, line, fault, text), record
 
+    def lines(self) -> Iterator[str]:
+        r"""Yields the lines of the text, with their ends."""
+        yield from io.TextIOWrapper(io.BytesIO(self.text), encoding='utf-8', newline='')
+
     def describe(self, rows: Sequence[int]) -> list[BadRow]:
+        r"""Returns a :class:`BadRow` without a reason for each of the given rows."""
         good = (row for row in self.records() if not row[0].reason)
         at, out = 0, []
         for number in rows:
@@ -480,6 +572,7 @@ class _Text:
         return out
 
     def list_bad(self) -> list[BadRow]:
+        r"""Returns the rows that cannot be split into columns."""
         return [
             replace(row, text=row.text or self.show(record))
             for row, record in self.records()
@@ -487,17 +580,24 @@ class _Text:
         ]
 
     def show(self, record: list[str]) -> str:
+        r"""Returns a record as a line of the file."""
         line = io.StringIO()
         csv.writer(line, delimiter=self.delimiter, lineterminator='').writerow(record)
         return line.getvalue()
 
 
-def _split(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-    # Each record with the line that it begins in; a blank line is no record. Where
-    # quotes are damaged, one line is left out, and reading goes on with the next.
-    lines: Iterator[str] = io.TextIOWrapper(
-        io.BytesIO(text), encoding='utf-8', newline=''
-    )
+def split_records(
+    lines: Iterable[str], delimiter: str
+) -> Iterator[tuple[int, list[str], str]]:
+    r"""Yields each record with the line that it begins in, and its fault. A blank line
+    is no record. Where quotes are damaged, one line is left out, and reading goes on
+    with the next.
+
+    Args:
+        lines (Iterable[str]): The lines, with their ends.
+        delimiter (str): The delimiter.
+    """
+    lines = iter(lines)
     again: deque[str] = deque()
     taken: list[str] = []
 
@@ -528,18 +628,26 @@ def _split(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
             return
 
 
-def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
-    mark = re.match(rb'sep=(.)(?=\r?\n)', text)
-    if mark:
-        # Excel's own first line; blank, so that all other lines keep their numbers.
-        own, text = mark[1].decode(errors='replace'), text[mark.end() :]
-    source, choice = _find_columns(file, text, own, options)
-    types = {
-        **dict.fromkeys(choice.labels, REPEATED),
-        **dict.fromkeys(choice.numbers, pa.string()),
-    }
+def _read_csv(file: str, text: bytes, own: str, options: ReadOptions) -> Table:
+    source, choice = find_columns(file, text, own, options)
+    notes = []
+    if not source.has_header:
+        notes.append(
+            f'{file!r} has no header: its columns are numbered {listed(source.names)}'
+        )
+    return replace(parse_text(source, choice), notes=notes)
+
+
+def parse_text(source: DelimitedText, choice: Choice) -> Table:
+    r"""Reads the chosen columns of a text.
+
+    Args:
+        source (DelimitedText): The text.
+        choice (Choice): The columns.
+    """
+    text, types = source.text, text_types(choice)
     table, bad_rows = None, []
-    if _is_plainly_quoted(text, source.delimiter):
+    if is_plainly_quoted(text, source.delimiter):
         skipped: list[Any] = []
 
         def skip(row: Any) -> str:
@@ -550,7 +658,7 @@ def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
             table = pyarrow.csv.read_csv(
                 pa.BufferReader(text),
                 read_options=pyarrow.csv.ReadOptions(
-                    column_names=None if source.has_header else source.names
+                    column_names=None if source.skipped else source.names
                 ),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=source.delimiter,
@@ -569,32 +677,64 @@ def _read_csv(file: str, text: bytes, own: str, options: _Options) -> Table:
             pass  # such as a field longer than Arrow's blocks
     if table is None:
         fields = [record for row, record in source.records() if not row.reason]
-        columns = dict(zip(source.names, zip(*fields, strict=True), strict=False))
-        table = pa.table(
-            {
-                name: pa.array(columns.get(name, ()), kind)
-                for name, kind in types.items()
-            }
-        )
+        table = records_to_arrow(source.names, fields, choice)
         bad_rows = source.list_bad()
-    notes = []
-    if not source.has_header:
-        notes.append(
-            f'{file!r} has no header: its columns are numbered {listed(source.names)}'
-        )
     return Table(
         dict(zip(table.column_names, table.columns, strict=True)),
         source.describe,
         True,
         f'text with {WORDS.get(source.delimiter, shorten(source.delimiter))}',
-        notes,
+        [],
         bad_rows,
     )
 
 
-def _find_columns(
-    file: str, text: bytes, own: str, options: _Options
-) -> tuple[_Text, Choice]:
+def text_types(choice: Choice) -> dict[str, pa.DataType]:
+    r"""Returns the types of the chosen columns of a text.
+
+    Args:
+        choice (Choice): The columns.
+    """
+    return {
+        **dict.fromkeys(choice.labels, REPEATED),
+        **dict.fromkeys(choice.numbers, pa.string()),
+    }
+
+
+def records_to_arrow(
+    names: Sequence[str], records: Sequence[Sequence[str]], choice: Choice
+) -> pa.Table:
+    r"""Converts records of a text to the chosen columns.
+
+    Args:
+        names (list[str]): The names of all columns.
+        records (list[list[str]]): The fields of each record.
+        choice (Choice): The columns.
+    """
+    columns = dict(zip(names, zip(*records, strict=True), strict=False))
+    return pa.table(
+        {
+            name: pa.array(columns.get(name, ()), kind)
+            for name, kind in text_types(choice).items()
+        }
+    )
+
+
+def find_columns(
+    file: str, text: bytes, own: str, options: ReadOptions
+) -> tuple[DelimitedText, Choice]:
+    r"""Finds the delimiter, the header and the chosen columns of a text.
+
+    Args:
+        file (str): The file, named in messages.
+        text (bytes): The text in UTF-8, or its beginning.
+        own (str): The usual delimiter of such a file.
+        options (ReadOptions): The options.
+    """
+    mark = re.match(rb'sep=(.)(?=\r?\n)', text)
+    if mark:
+        # Excel's own first line; blank, so that all other lines keep their numbers.
+        own, text = mark[1].decode(errors='replace'), text[mark.end() :]
     given = options.delimiter
     if given is not None and (
         not isinstance(given, str)
@@ -607,7 +747,8 @@ def _find_columns(
             f'break (got {shorten(given)})'
         )
     candidates = dict.fromkeys((own, *WORDS) if given is None else given)
-    heads = {sep: list(islice(_split(text, sep), 100)) for sep in candidates}
+    lines = list(islice(DelimitedText(file, text, own, [], False).lines(), 10_000))
+    heads = {sep: list(islice(split_records(lines, sep), 100)) for sep in candidates}
     if all(not head or head[0][2] for head in heads.values()):
         got = 'a damaged one' if text.strip() else 'none'
         raise ValueError(
@@ -632,8 +773,8 @@ def _find_columns(
         names = first if has_header else [str(i + 1) for i in range(len(first))]
         try:
             metadata = {} if has_header else NO_HEADER
-            choice = _check_choice(names, options.choose, metadata)
-            return _Text(file, text, sep, names, has_header), choice
+            choice = check_choice(names, options.choose, metadata)
+            return DelimitedText(file, text, sep, names, has_header), choice
         except ValueError as error:
             errors.append(error)
     raise errors[0]
@@ -651,8 +792,14 @@ def _count_data(first: list[str], rest: list[list[str]]) -> int:
     )
 
 
-def _is_plainly_quoted(text: bytes, separator: str) -> bool:
-    # Whether quotes only enclose fields. Arrow also takes others, in its own way.
+def is_plainly_quoted(text: bytes, separator: str) -> bool:
+    r"""Returns :obj:`True` if quotes only enclose fields. Arrow also takes others, in
+    its own way.
+
+    Args:
+        text (bytes): The text.
+        separator (str): The delimiter.
+    """
     if b'"' not in text:
         return True
     byte = np.frombuffer(text, dtype=np.uint8)
@@ -711,7 +858,7 @@ def _read_lines(file: str, text: bytes, choose: Choose) -> Table:
             if row in wanted
         ]
 
-    choice = _check_choice(list(columns), choose)
+    choice = check_choice(list(columns), choose)
     chosen = {name: columns[name] for name in (*choice.labels, *choice.numbers)}
     return Table(chosen, describe, form='JSON lines', bad_rows=list(bad.values()))
 

@@ -1,0 +1,298 @@
+"""Hypergraph in a folder of shards, read as far as it is asked for."""
+
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tgx_anchor.data.anchor_data import AnchorData
+from tgx_anchor.data.building import Ids
+from tgx_anchor.data.plain_parquet import map_parquet
+from tgx_anchor.data.shard_manifest import Shard, ShardManifest
+from tgx_anchor.utils.messages import shorten
+
+
+class ShardedAnchorData:
+    r"""A hypergraph in a folder of shards, as :obj:`tgx-anchor shard` writes it. It
+    may be larger than the memory: only what is asked for is read.
+
+    A shard holds whole groups. Nodes and groups have one numbering over all shards, in
+    the order of their first appearance in the table, whatever the number of shards:
+    shard 0 has the first groups, shard 1 those that follow, and so on.
+
+    On opening, the manifest is read, and files that are missing or cut are reported.
+    The checksums of a shard are compared before it is first read; :meth:`verify` does
+    this for many at once. The format is described in :obj:`docs/shards.md`.
+
+    .. code-block:: python
+
+        shards = ShardedAnchorData('shards/')
+        for i in range(shards.num_shards):
+            data = shards.shard(i)
+
+    Args:
+        root (str or os.PathLike): The folder.
+    """
+
+    def __init__(self, root: str | PathLike[str]) -> None:
+        self.root = Path(root)
+        self.manifest = ShardManifest.read(self.root)
+        self._verified: set[str] = set()
+        for i, shard in enumerate(self.manifest.shards):
+            shard.incidences.check_size(self.root, f'shard {i}')
+            shard.hyperedges.check_size(self.root, f'the groups of shard {i}')
+        for i, file in enumerate(self.manifest.nodes):
+            file.check_size(self.root, f'part {i} of the nodes')
+
+    def __repr__(self) -> str:
+        return (
+            f'{self.__class__.__name__}({str(self.root)!r}, '
+            f'num_nodes={self.num_nodes}, num_hyperedges={self.num_hyperedges}, '
+            f'num_incidences={self.num_incidences}, num_shards={self.num_shards})'
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        r"""The number of nodes :math:`N` of all shards."""
+        return self.manifest.num_nodes
+
+    @property
+    def num_hyperedges(self) -> int:
+        r"""The number of hyperedges :math:`M` of all shards."""
+        return self.manifest.num_hyperedges
+
+    @property
+    def num_incidences(self) -> int:
+        r"""The number of incidences :math:`P` of all shards."""
+        return self.manifest.num_incidences
+
+    @property
+    def num_shards(self) -> int:
+        r"""The number of shards."""
+        return len(self.manifest.shards)
+
+    # Checks ##################################################################
+
+    def verify(self, shards: 'list[int] | range | None' = None) -> None:
+        r"""Compares the checksums of shards and of the nodes, and raises a
+        :class:`ValueError` that names the first that is missing, cut or changed. What
+        was found right once is not read again.
+
+        Args:
+            shards (list[int], optional): The shards, all if :obj:`None`.
+                (default: :obj:`None`)
+        """
+        for i in range(self.num_shards) if shards is None else shards:
+            self._verify_shard(i)
+        self._verify_nodes()
+
+    def _verify_shard(self, number: int) -> Shard:
+        shard = self._get(number)
+        for file, name in (
+            (shard.incidences, f'shard {number}'),
+            (shard.hyperedges, f'the groups of shard {number}'),
+        ):
+            if file.file not in self._verified:
+                file.check_content(self.root, name)
+                self._verified.add(file.file)
+        return shard
+
+    def _verify_nodes(self) -> None:
+        for i, file in enumerate(self.manifest.nodes):
+            if file.file not in self._verified:
+                file.check_content(self.root, f'part {i} of the nodes')
+                self._verified.add(file.file)
+
+    def _get(self, number: int) -> Shard:
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if not is_number or not 0 <= number < self.num_shards:
+            raise ValueError(
+                f'the number of a shard must lie in [0, {self.num_shards}) '
+                f'(got {shorten(number)})'
+            )
+        return self.manifest.shards[number]
+
+    # Shards ##################################################################
+
+    def first_hyperedge(self, number: int) -> int:
+        r"""Returns the number of the first hyperedge of a shard.
+
+        Args:
+            number (int): The number of the shard.
+        """
+        return self._get(number).first_hyperedge
+
+    def incidences(self, number: int) -> dict[str, NDArray[Any]]:
+        r"""Returns the columns of the incidences of a shard: :obj:`node` and
+        :obj:`hyperedge`, in 32 bits where they fit, :obj:`y`, and :obj:`role` and
+        attributes if there are any. Numbers are mapped into memory and read when they
+        are used, so that they take up none that other processes could not have.
+
+        Args:
+            number (int): The number of the shard.
+        """
+        shard = self._verify_shard(number)
+        names = self.manifest.columns['incidences']
+        out = map_parquet(self.root / shard.incidences.file, names)
+        _check_range(f'node of shard {number}', out['node'], 0, self.num_nodes)
+        first = shard.first_hyperedge
+        end = first + shard.num_hyperedges
+        _check_range(f'hyperedge of shard {number}', out['hyperedge'], first, end)
+        return out
+
+    def shard(self, number: int, ids: bool = True) -> AnchorData:
+        r"""Returns the groups of a shard as a hypergraph with all nodes: nodes keep
+        their numbers, hyperedges are numbered from zero. Attributes and ids of nodes
+        are left out; :obj:`x` and :obj:`node_id` read them for all shards.
+
+        Args:
+            number (int): The number of the shard.
+            ids (bool, optional): If set to :obj:`False`, the ids of the hyperedges are
+                left out. (default: :obj:`True`)
+        """
+        shard = self._verify_shard(number)
+        columns = self.incidences(number)
+        index = np.empty((2, len(columns['node'])), dtype=np.int64)
+        index[0] = columns['node']
+        np.subtract(columns['hyperedge'], shard.first_hyperedge, out=index[1])
+        levels: dict[str, Any] = {'y': _to_tensor(columns['y']).bool()}
+        if 'role' in columns:
+            levels['role'] = _to_tensor(columns['role']).long()
+        levels |= self._features('incidence_attr', columns)
+        levels |= self._hyperedges(shard, ids)
+        return self._build(index, shard.num_hyperedges, levels)
+
+    def _hyperedges(self, shard: Shard, ids: bool) -> dict[str, Any]:
+        names = [n for n in self.manifest.columns['hyperedges'] if n != 'hyperedge']
+        if not ids:
+            names.remove('id')
+        table = pa.parquet.read_table(
+            self.root / shard.hyperedges.file, columns=names, partitioning=None
+        )
+        out: dict[str, Any] = {}
+        if ids:
+            out['hyperedge_id'] = _to_ids(table.column('id'))
+        if 'time' in names:
+            time = table.column('time').cast(pa.float64()).to_numpy()
+            out['hyperedge_time'] = _to_tensor(time)
+        stored = self.manifest.attributes.get('hyperedge_attr', {})
+        columns = {name: table.column(name).to_numpy() for name in stored}
+        return out | self._features('hyperedge_attr', columns)
+
+    def _features(
+        self, key: str, columns: dict[str, NDArray[Any]]
+    ) -> dict[str, Tensor]:
+        stored = self.manifest.attributes.get(key)
+        if not stored:
+            return {}
+        values = [np.asarray(columns[name], dtype=np.float32) for name in stored]
+        return {key: torch.from_numpy(np.stack(values, axis=1))}
+
+    def _build(
+        self, index: NDArray[np.int64], num_hyperedges: int, levels: dict[str, Any]
+    ) -> AnchorData:
+        if self.manifest.role_names is not None:
+            levels['role_names'] = list(self.manifest.role_names)
+        names = {
+            key: list(stored.values())
+            for key, stored in self.manifest.attributes.items()
+            if key in levels
+        }
+        data = AnchorData(
+            hyperedge_index=torch.from_numpy(index),
+            num_nodes=self.num_nodes,
+            num_hyperedges=num_hyperedges,
+            **levels,
+        )
+        if names:
+            data.column_names = names
+        data.validate()
+        return data
+
+    # Nodes ###################################################################
+
+    @cached_property
+    def node_id(self) -> Ids:
+        r"""The ids of all nodes: integers as a tensor, strings as a list."""
+        return _to_ids(self._read_nodes(['id']).column('id'))
+
+    @cached_property
+    def x(self) -> Tensor | None:
+        r"""The attributes of all nodes, or :obj:`None`, :math:`(N, F)`."""
+        stored = list(self.manifest.attributes.get('x', ()))
+        if not stored:
+            return None
+        table = self._read_nodes(stored)
+        columns = {name: table.column(name).to_numpy() for name in stored}
+        return self._features('x', columns)['x']
+
+    def _read_nodes(self, names: list[str]) -> pa.Table:
+        self._verify_nodes()
+        return pa.concat_tables(
+            [
+                pa.parquet.read_table(
+                    self.root / file.file, columns=names, partitioning=None
+                )
+                for file in self.manifest.nodes
+            ]
+        )
+
+    # All #####################################################################
+
+    def to_data(self) -> AnchorData:
+        r"""Returns the hypergraph of all shards, in memory: the same that
+        :meth:`AnchorData.from_incidence` reads from the table.
+        """
+        self.verify()
+        index = np.empty((2, self.num_incidences), dtype=np.int64)
+        parts: list[dict[str, Any]] = []
+        start = 0
+        for i, shard in enumerate(self.manifest.shards):
+            data = self.shard(i)
+            end = start + data.num_incidences
+            index[:, start:end] = data.hyperedge_index.numpy()
+            index[1, start:end] += shard.first_hyperedge
+            keys = (k for k in data.keys() if AnchorData.level(k))  # noqa: SIM118
+            parts.append({key: data[key] for key in keys})
+            start = end
+        levels = {
+            key: _concat([part[key] for part in parts])
+            for key in parts[0]
+            if key not in ('hyperedge_index', 'num_nodes', 'num_hyperedges')
+        }
+        levels['node_id'] = self.node_id
+        if self.x is not None:
+            levels['x'] = self.x
+        return self._build(index, self.num_hyperedges, levels)
+
+
+def _check_range(name: str, value: NDArray[Any], low: int, high: int) -> None:
+    if value.dtype.kind not in 'iu' or (
+        len(value) and not low <= int(value.min()) <= int(value.max()) < high
+    ):
+        got = (int(value.min()), int(value.max())) if len(value) else value.dtype
+        raise ValueError(f'{name} must be integers in [{low}, {high}) (got {got})')
+
+
+def _to_tensor(value: NDArray[Any]) -> Tensor:
+    # PyTorch has no tensors that cannot be written to.
+    return torch.from_numpy(np.array(value))
+
+
+def _to_ids(column: pa.ChunkedArray) -> Ids:
+    if pa.types.is_integer(column.type):
+        return _to_tensor(column.cast(pa.int64()).to_numpy())
+    return list(column.cast(pa.string()).to_pylist())
+
+
+def _concat(parts: list[Any]) -> Any:
+    if isinstance(parts[0], Tensor):
+        return torch.cat(parts)
+    return [value for part in parts for value in part]
