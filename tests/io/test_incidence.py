@@ -36,6 +36,7 @@ from tgx_anchor.io import (
     read_incidence,
     write_incidence,
 )
+from tgx_anchor.io.group_columns import plain_name
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 SUFFIXES = ['.csv', '.csv.gz', '.tsv', '.tsv.gz', '.txt', '.jsonl.gz', '.parquet']
@@ -1122,6 +1123,9 @@ def slow_text(text: bytes) -> Plain:
     if not records or any(len(record) != len(records[0]) for record in records):
         raise ValueError
     names, *rows = records
+    # The reader takes ' Group' for 'group', which is tested elsewhere.
+    usual = {'group', 'member', 'is_anchor', 'role'}
+    assume(not any(plain_name(name) in usual - {name} for name in names))
     columns: list[list[Any]] = [[row[i] for row in rows] for i in range(len(names))]
     for i, name in enumerate(names):
         column = columns[i]

@@ -441,3 +441,58 @@ def test_known_anchors_that_tell_nothing() -> None:
     error = float(value.std()) / len(gain) ** 0.5
     assert abs(float(value.mean())) < 3 * error
     assert error < 0.03
+
+
+# Tables without unknown groups #####################################################
+
+
+def all_known(data: AnchorData) -> AnchorData:
+    out: AnchorData = data.clone()
+    out.train_mask = torch.ones_like(data.train_mask)
+    return out
+
+
+def forgotten_sets(data: AnchorData) -> Tensor:
+    stack = stack_of(data)
+    _, weight = stack.labels(data['y'], data.train_mask)
+    return StackedPasses('mlp', VIEWS, 2, 0)._forgotten(stack, weight)
+
+
+def test_records_are_forgotten_if_all_groups_are_known() -> None:
+    data = planted()
+    assert not forgotten_sets(data).any()
+    share = float(forgotten_sets(all_known(data)).double().mean())
+    assert share == pytest.approx(0.5, abs=0.1)
+
+
+def test_single_members_are_no_unknown_groups() -> None:
+    data = all_known(planted())
+    single = data.hyperedge_size == 1
+    assert float(single.double().mean()) > 0.05
+    # Nothing can be learnt from them: they count neither as known nor as unknown.
+    index, size = data.hyperedge_index, data.num_hyperedges
+    extra = torch.arange(size, dtype=torch.long)
+    more = AnchorData(
+        torch.cat([index, torch.stack([extra % int(data.num_nodes), extra + size])], 1),
+        num_nodes=data.num_nodes,
+        num_hyperedges=2 * size,
+        y=torch.cat([data['y'], torch.ones(size, dtype=torch.bool)]),
+        incidence_attr=torch.cat([data.incidence_attr, data.incidence_attr[:size]]),
+        train_mask=torch.ones(2 * size, dtype=torch.bool),
+    )
+    assert forgotten_sets(more).any()
+
+
+def test_forgotten_rows_have_no_records() -> None:
+    data = all_known(planted())
+    _, stack, _ = learnt(data)
+    forgotten = forgotten_sets(data)[stack.sets.hyperedge_index[1]]
+    nothing = known_of(stack, data).without(
+        torch.ones(stack.sets.num_sets, dtype=torch.bool), stack.sets
+    )
+    blank, full = stack.views(nothing), stack.views(known_of(stack, data))
+    first, last = stack.calls[0], stack.calls[-1]
+    for view in (first.views[0], last.views[0]):
+        assert torch.equal(view[forgotten], blank[forgotten])
+        assert torch.equal(view[~forgotten], full[~forgotten])
+    assert len(last.views) == 2

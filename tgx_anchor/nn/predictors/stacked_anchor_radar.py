@@ -149,7 +149,10 @@ class StackedAnchorRadar(AnchorModel):
     hypergraph with the same :obj:`data.source`, the known anchors of the fitted data
     count in B, C and F, its beliefs count in D, and anchors that are known there are
     evidence as well. **Other people** are predicted from their own hypergraph alone,
-    with the anchors that are known in it as evidence.
+    with the anchors that are known in it as evidence. If the anchors of nearly all
+    groups are known, the model is meant for other hypergraphs: half of the node sets
+    are then learnt from as if nothing were known of anybody, so that new people are
+    predicted well, too.
 
     Features that the data does not have yet are added by :meth:`fit` and
     :meth:`predict_proba` themselves; apply :meth:`required_transform` first to compute

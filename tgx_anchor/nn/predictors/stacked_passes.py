@@ -38,6 +38,10 @@ _WEIGHTS: dict[str, tuple[float, float, float]] = {
     'share': (0.0, 1.0, 0.0),
     'strength': (0.0, 0.0, 1.0),
 }
+# With fewer unknown groups than this share, other tables are to be predicted, and this
+# share of the node sets is learnt from without records of their members.
+_MAX_UNKNOWN = 0.1
+_FORGOTTEN = 0.5
 # With fewer known node sets, there is no second pass.
 _MIN_KNOWN_SETS = 10
 # The more rows there are to learn from, the fewer networks are trained: so many rows in
@@ -180,8 +184,18 @@ class StackedPasses(torch.nn.Module):
             }
 
         view = stack.views(known)
+        # A table without unknown groups is learnt from for the sake of other tables,
+        # whose people may be new: some of its groups are learnt from as if nothing
+        # were known of anybody.
+        forgotten = self._forgotten(stack, weight)[sets.hyperedge_index[1]]
+        nothing = known.without(known.num_known >= 0, sets)
+        blank = stack.views(nothing) if forgotten.any() else view
+
+        def forget(table: Tensor, other: Tensor) -> Tensor:
+            return torch.where(forgotten.unsqueeze(1), other, table)
+
         self.first = self._new_learners(many)
-        rows = stack.learning_rows([view], target, weight)
+        rows = stack.learning_rows([forget(view, blank)], target, weight)
         _fit_all(self.first, rows)
         logs = stack.log_beliefs(self.first, [view])
         here = stack.by_set(torch.stack(logs).mean(dim=0))
@@ -190,15 +204,22 @@ class StackedPasses(torch.nn.Module):
         self.second = torch.nn.ModuleList()
         kappa = 1.0
         heres, knowns = [here], [known]
+        guess = here.clone()
         if num_steps > 1:
             fold = self._folds(known)
             for j in range(self.num_folds):
                 without = fold == j
                 part = known.without(without, sets)
                 part_view = stack.views(part)
-                rows = stack.learning_rows([part_view], target, weight, without)
+                part_rows = [forget(part_view, blank)]
+                rows = stack.learning_rows(part_rows, target, weight, without)
                 learners = self._new_learners(few, j + 1)
                 _fit_all(learners, rows)
+                if forgotten.any():
+                    found = stack.log_beliefs(learners, [blank])
+                    chosen = without[sets.hyperedge_index[1]]
+                    belief = stack.by_set(torch.stack(found).mean(dim=0))
+                    guess[chosen] = belief[chosen]
                 found = stack.log_beliefs(learners, [part_view])
                 heres.append(stack.by_set(torch.stack(found).mean(dim=0)))
                 knowns.append(part)
@@ -219,13 +240,28 @@ class StackedPasses(torch.nn.Module):
             views.append(table)
             kappa = copy_prior(sets, known, unseen)
             self.second = self._new_learners(many)
-            rows = stack.learning_rows(views, target, weight)
+            other = table
+            if forgotten.any():
+                alone = set_strengths(sets, num_nodes, [guess], [nothing], ALPHAS)
+                other = belief_view(sets, num_nodes, guess, guess, alone[:, 0])
+            seen = [forget(view, blank), forget(table, other)]
+            rows = stack.learning_rows(seen, target, weight)
             _fit_all(self.second, rows)
             yield record(2, num_steps)
         column, belief, last = self._last_columns(
             stack, known, views, logs, strength[:, 0, 0], lambda q: q
         )
         self.result = PassResult(column, belief, last, kappa, views)
+
+    def _forgotten(self, stack: Stack, weight: Tensor) -> Tensor:
+        # The node sets that are learnt from without records of their members.
+        size = torch.bincount(stack.units.unit, minlength=weight.numel())
+        is_choice = size > 1
+        num_unknown = int((is_choice & (weight <= 0)).sum())
+        share = _FORGOTTEN if num_unknown <= _MAX_UNKNOWN * int(is_choice.sum()) else 0
+        generator = torch.Generator().manual_seed(self.seed)
+        draw = torch.rand(stack.sets.num_sets, generator=generator)
+        return (draw < share).to(weight.device)
 
     def _folds(self, known: KnownSets) -> Tensor:
         # The fold of each known node set, or -1.
