@@ -17,7 +17,7 @@ from tgx_anchor.benchmark.methods import (
     new_model,
 )
 from tgx_anchor.benchmark.results import BenchmarkRow, Task, benchmark_table
-from tgx_anchor.benchmark.runner import Failure, Tell, fill_table
+from tgx_anchor.benchmark.runner import Failure, Tell, check_counts, fill_table
 from tgx_anchor.datasets.location import dataset_root
 
 
@@ -72,14 +72,9 @@ def run_benchmark(
         callback (callable, optional): Called with each new row.
             (default: :obj:`None`)
     """
-    for name, number in (
-        ('num_splits', num_splits),
-        ('num_epochs', num_epochs),
-        ('jobs', jobs),
-        ('threads', threads),
-    ):
-        if number is not None and number < 1:
-            raise ValueError(f"'{name}' must be positive (got {number})")
+    check_counts(
+        num_splits=num_splits, num_epochs=num_epochs, jobs=jobs, threads=threads
+    )
     own = _own_models(methods)
     _check_names(settings, methods, own)
     # The number of epochs by method, zero for the published one.
@@ -114,7 +109,11 @@ def run_benchmark(
             progress=progress and bool(part),
         )
     if folder is not None:
-        _remove_checkpoints(folder, tasks, failures)
+        remove_checkpoints(
+            folder,
+            (_checkpoint(folder, task) for task in tasks),
+            (_checkpoint(folder, task) for task in failures),
+        )
     if failures:
         task, failure = next(iter(failures.items()))
         raise ValueError(
@@ -151,11 +150,17 @@ def _checkpoint(folder: Path, task: Task) -> Path:
     return folder / f'{dataset}_{task.method}_{task.split}_{task.num_epochs}'
 
 
-def _remove_checkpoints(
-    folder: Path, tasks: Iterable[Task], failed: Iterable[Task]
+def remove_checkpoints(
+    folder: Path, paths: Iterable[Path], kept: Iterable[Path]
 ) -> None:
-    kept = {_checkpoint(folder, task) for task in failed}
-    for path in {_checkpoint(folder, task) for task in tasks} - kept:
+    r"""Removes the states of trainings that are done, and their folder if it is empty.
+
+    Args:
+        folder (Path): The folder of all states.
+        paths (list[Path]): The states of all trainings.
+        kept (list[Path]): Those of trainings that failed.
+    """
+    for path in set(paths) - set(kept):
         shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()

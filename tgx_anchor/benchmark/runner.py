@@ -46,6 +46,18 @@ class Failure:
     is_timeout: bool = False
 
 
+def check_counts(**counts: int | None) -> None:
+    r"""Raises a :class:`ValueError` if a count is not positive.
+
+    Args:
+        **counts (int): The counts by the names of their arguments; :obj:`None` stands
+            for a default.
+    """
+    for name, number in counts.items():
+        if number is not None and number < 1:
+            raise ValueError(f"'{name}' must be positive (got {number})")
+
+
 def run_tasks(
     function: Callable[[Task, Tell], Result],
     tasks: Iterable[Task],
@@ -88,9 +100,7 @@ def run_tasks(
             lines of the running tasks. (default: :obj:`False`)
     """
     tasks = list(tasks)
-    for name, number in (('jobs', jobs), ('threads', threads)):
-        if number < 1:
-            raise ValueError(f"'{name}' must be positive (got {number})")
+    check_counts(jobs=jobs, threads=threads)
     if isolated and parent_process() is not None:
         raise ValueError(
             'tasks can be run below "if __name__ == \'__main__\':" only, since their '

@@ -1,6 +1,5 @@
 """Measures and writes the tables of the paper."""
 
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tgx_anchor.benchmark.methods import PLANTED
-from tgx_anchor.benchmark.runner import Failure, fill_table
+from tgx_anchor.benchmark.run import remove_checkpoints
+from tgx_anchor.benchmark.runner import Failure, check_counts, fill_table
 from tgx_anchor.datasets.catalog import CATALOG, resolve_setting
 from tgx_anchor.datasets.location import dataset_root, dataset_status
 from tgx_anchor.io.files import replace_file
@@ -93,14 +93,9 @@ def reproduce(
     Returns:
         The cells of each table, by its name.
     """
-    for name, number in (
-        ('num_splits', num_splits),
-        ('num_epochs', num_epochs),
-        ('jobs', jobs),
-        ('threads', threads),
-    ):
-        if number is not None and number < 1:
-            raise ValueError(f"'{name}' must be positive (got {number})")
+    check_counts(
+        num_splits=num_splits, num_epochs=num_epochs, jobs=jobs, threads=threads
+    )
     chosen = _chosen(tables)
     is_asked = _settings_of(datasets, chosen)
     _check_methods(methods, chosen)
@@ -147,7 +142,11 @@ def reproduce(
                     threads=threads,
                     progress=progress,
                 )
-                _remove_checkpoints(folder / _CHECKPOINTS, keys, failures)
+                states = folder / _CHECKPOINTS
+                failed = (key for batch in failures for key in batch)
+                remove_checkpoints(
+                    states, _checkpoints(states, keys), _checkpoints(states, failed)
+                )
         finally:
             # Also after an interruption: what was measured is shown.
             filled = _write(folder, chosen, cells.rows, runs.rows, root)
@@ -249,16 +248,8 @@ def _missing(
     return sorted(left, key=lambda key: (key.split, settings.index(key.setting)))
 
 
-def _remove_checkpoints(
-    folder: Path, keys: Iterable[CellKey], failed: Iterable[Batch]
-) -> None:
-    kept = {key for batch in failed for key in batch}
-    done = {key for key in keys if key.experiment in SHARES} - kept
-    used = {checkpoint_folder(folder, key) for key in kept if key.experiment in SHARES}
-    for path in {checkpoint_folder(folder, key) for key in done} - used:
-        shutil.rmtree(path, ignore_errors=True)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+def _checkpoints(folder: Path, keys: Iterable[CellKey]) -> list[Path]:
+    return [checkpoint_folder(folder, key) for key in keys if key.experiment in SHARES]
 
 
 def _write(

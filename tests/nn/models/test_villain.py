@@ -1,5 +1,4 @@
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -354,14 +353,14 @@ def test_second_device() -> None:
 
 
 @pytest.mark.slow
-def test_losses_of_the_authors_on_cora() -> None:
-    folder = os.environ.get('TGX_ANCHOR_VILLAIN')
-    if folder is None:
+def test_losses_of_the_authors_on_cora(mirror: Path) -> None:
+    path = mirror / 'villain' / 'cora.csv'
+    if not path.exists():
         pytest.skip(
-            "needs the authors' Cora hypergraph: set TGX_ANCHOR_VILLAIN to a folder "
-            "with 'cora.csv', a table of the columns group and member"
+            "needs the authors' Cora hypergraph: a table 'villain/cora.csv' of the "
+            'columns group and member in the folder of TGX_ANCHOR_MIRROR'
         )
-    data = AnchorData.from_incidence(Path(folder) / 'cora.csv')
+    data = AnchorData.from_incidence(path)
     assert data.size() == (1330, 1503)
     model = VilLain(2, num_epochs=1000).fit(data)
     for epoch, local, other in (
