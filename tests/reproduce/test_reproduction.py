@@ -1,10 +1,13 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 
+from tgx_anchor.benchmark import Failure
 from tgx_anchor.reproduce import Cell, reproduce, reproduction
 from tgx_anchor.reproduce.cell import CellKey, cell_table
+from tgx_anchor.reproduce.experiments import checkpoint_folder
 from tgx_anchor.reproduce.reproduction import is_available
 from tgx_anchor.reproduce.run import run_table
 
@@ -131,6 +134,26 @@ def test_failures_keep_the_others(
         features(tmp_path, num_splits=1)
     cells = cell_table(tmp_path / 'tables' / 'cells.csv').rows
     assert {cell.setting for cell in cells} == {'planted'}
+
+
+def test_trainings_that_failed_keep_their_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths: list[Path] = []
+
+    def fail_first(*args: Any, **_: object) -> dict[Any, Failure]:
+        for batch in args[2]:
+            paths.append(checkpoint_folder(tmp_path / 'checkpoints', batch[0]))
+            paths[-1].mkdir(parents=True)
+        return {args[2][0]: Failure('over')}
+
+    monkeypatch.setattr(reproduction, 'is_available', lambda *_: True)
+    monkeypatch.setattr(reproduction, 'fill_table', fail_first)
+    with pytest.raises(ValueError, match='1 measurements failed'):
+        reproduce(
+            ['observation1'], ['emER'], ['WHATsNet', 'CoNHD-U'], 1, folder=tmp_path
+        )
+    assert [path.exists() for path in paths] == [True, False]
 
 
 @pytest.mark.parametrize(
