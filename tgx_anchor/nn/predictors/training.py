@@ -421,6 +421,8 @@ class _Step(Module):
         super().__init__()
         self.encoder, self.head = owner.encoder, owner.head
         self.table = owner.table
+        # PyTorch prints a warning unless some parameter takes no part.
+        self.unused = Parameter(torch.zeros(1, device=owner.table.device))
         self.loss = owner.loss
 
     def forward(self, batch: AnchorData) -> Tensor:
