@@ -15,8 +15,9 @@ from tgx_anchor.utils import arange_by_ptr, index_ptr, is_sorted
 
 # A place in the list of targets, and the seed of its batch.
 Key = tuple[int, int]
-# Tells the seeds of the parts of a batch apart.
-_PART_STEP = 2**40
+# Tells the seeds of the parts of a batch apart, also by their last 32 bits, which are
+# all that PyTorch uses on the CPU.
+_PART_STEP = 2_654_435_761
 
 
 class HyperedgeLoader(DataLoader[Key]):

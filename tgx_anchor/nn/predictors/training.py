@@ -37,8 +37,9 @@ from tgx_anchor.utils import digest, hypergraph_fingerprint
 _GIVEN = ('num_nodes', 'num_hyperedges', 'num_targets')
 # A large prime, so that models of nearby seeds do not share the seeds of epochs.
 _SEED_STEP = 1_000_003
-# Tells the seeds of processes apart; far more than there are epochs.
-_RANK_STEP = 2**40
+# Tells the seeds of processes apart, also by their last 32 bits, which are all that
+# PyTorch uses on the CPU.
+_RANK_STEP = 2_654_435_761
 
 
 class PredictorTraining:
