@@ -59,7 +59,14 @@ def torchrun(
             *(str(script), *args),
         ],
         cwd=script.parent,
-        env={**os.environ, 'PYTHONPATH': root, 'OMP_NUM_THREADS': '1'},
+        env={
+            **os.environ,
+            'PYTHONPATH': root,
+            'OMP_NUM_THREADS': '1',
+            # Else processes that are started again find the addresses of the old ones
+            # (https://github.com/pytorch/pytorch/issues/135712).
+            'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
+        },
         text=True,
         capture_output=True,
         timeout=300,

@@ -222,7 +222,7 @@ class PredictorTraining:
             # On the whole hypergraph, processes drop the same values as one alone.
             seed = (seed + self.ranks.rank * _RANK_STEP) % 2**63
         total = torch.zeros((), device=self.table.device)
-        with _seeded(seed, self.table.device):
+        with _seeded(seed, self.table.device), self.ranks.quiet():
             batches = [self.data] if self.loader is None else self.loader
             for batch in batches:
                 self.optimizer.zero_grad()

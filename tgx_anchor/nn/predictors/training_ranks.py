@@ -1,5 +1,6 @@
 """The processes that train one model together."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -109,6 +110,14 @@ class TrainingRanks:
         # otherwise put gradients into another order after the first step, and sums of
         # three processes or more would depend on when a run was started again.
         return DistributedDataParallel(module, find_unused_parameters=True)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        r"""Hides a warning of PyTorch on the layout of gradients, which costs a copy."""
+        with warnings.catch_warnings():
+            if self.size > 1:
+                warnings.filterwarnings('ignore', 'Grad strides do not match')
+            yield
 
     @contextmanager
     def explained(self) -> Iterator[None]:
