@@ -254,3 +254,23 @@ def test_killed_processes(size: int, tmp_path: Path) -> None:
     first = models['undisturbed'][0]
     for model in models['undisturbed'] + models['killed']:
         assert_same(model.state_dict(), first.state_dict())
+
+
+@pytest.mark.slow
+def test_script_of_the_docs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / 'docs' / 'many_processes.md'
+    text = page.read_text(encoding='utf-8')
+    script, command = (
+        text.split(f'```{language} train\n')[1].split('```')[0]
+        for language in ('python', 'bash')
+    )
+    assert command == 'torchrun --standalone --nproc-per-node 2 train.py\n'
+    (tmp_path / 'train.py').write_text(script, encoding='utf-8')
+    run = torchrun(2, tmp_path / 'train.py')
+    assert run.returncode == 0, run.stderr
+    said = [line for line in run.stdout.splitlines() if 'accuracy' in line]
+    # One process says it, and both had a part in it.
+    assert len(said) == 1
+    assert 'arning' not in run.stderr
+    model = AnchorPredictor.load(tmp_path / 'hgnn.tgx')
+    assert model.head is not None

@@ -113,7 +113,9 @@ def test_layout_of_gradients_is_no_matter(monkeypatch: pytest.MonkeyPatch) -> No
         warnings.warn(text, stacklevel=1)
     monkeypatch.setattr(training_ranks, 'current_rank', lambda: (1, 2))
     monkeypatch.setattr(dist, 'get_backend', lambda: 'gloo')
-    with warnings.catch_warnings(record=True) as seen, TrainingRanks(CPU).quiet():
-        warnings.warn(text, stacklevel=1)
-        warnings.warn('another', UserWarning, stacklevel=1)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter('always')
+        with TrainingRanks(CPU).quiet():
+            warnings.warn(text, stacklevel=1)
+            warnings.warn('another', UserWarning, stacklevel=1)
     assert [str(each.message) for each in seen] == ['another']
