@@ -114,7 +114,8 @@ class TrainingRanks:
     @contextmanager
     def quiet(self) -> Iterator[None]:
         r"""Hides a warning on the layout of gradients, which costs no more than a
-        copy."""
+        copy.
+        """
         with warnings.catch_warnings():
             if self.size > 1:
                 warnings.filterwarnings('ignore', 'Grad strides do not match')
