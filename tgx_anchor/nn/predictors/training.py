@@ -345,7 +345,8 @@ class PredictorTraining:
         Args:
             path (str, optional): The file, or an existing folder.
         """
-        state = self.ranks.from_first(lambda: self._open(path))
+        with self.ranks.explained():
+            state = self.ranks.from_first(lambda: self._open(path))
         if state is None:
             return
         self._take(state['parameters'])
