@@ -1,6 +1,9 @@
 """The demo: the order of the methods, repeatable figures."""
 
+from pathlib import Path
+
 from tests.cli.command import Run
+from tgx_anchor.data import AnchorData
 from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.transforms import RandomHyperedgeSplit
 
@@ -47,3 +50,16 @@ def test_is_repeatable(run: Run) -> None:
         # All but the column of seconds.
         seen.append({name: cells[:3] + cells[4:] for name, cells in rows.items()})
     assert seen[0] == seen[1] != {}
+
+
+def test_table(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / 'groups.csv'
+    done = run(*SMALL, '--out', str(path))
+    assert (done.code, done.err) == (0, '')
+    data = AnchorData.from_incidence(path)
+    assert data.num_hyperedges == 900
+    known = int(data.known_mask.sum())
+    assert 0 < known < 100
+    assert f'of which {known} have a known anchor' in done.out
+    assert data.get('role') is None
+    assert run('demo', '--out', str(tmp_path / 'groups.doc')).code == 2

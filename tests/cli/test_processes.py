@@ -185,3 +185,29 @@ def test_first_process_speaks(
     assert capsys.readouterr().err == 'tgx-anchor: four\ntgx-anchor: five\n'
     monkeypatch.setenv('RANK', '1')
     assert not processes.is_first()
+
+
+@pytest.mark.slow
+def test_commands_of_the_docs(tmp_path: Path) -> None:
+    page = (ROOT / 'docs' / 'many_machines.md').read_text(encoding='utf-8')
+    block = page.split('```bash shards\n')[1].split('```')[0]
+    lines = block.splitlines()
+    assert len(lines) == 3
+    programs = {
+        'tgx-anchor': '-m tgx_anchor',
+        'torchrun': '-m torch.distributed.run',
+    }
+    for line in lines:
+        program, _, words = line.partition(' ')
+        command = [*programs[program].split(), *words.split()]
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env={**os.environ, 'PYTHONPATH': str(ROOT), 'OMP_NUM_THREADS': '1'},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert 'written to anchors/' in done.stdout
+    assert pa.parquet.read_table(tmp_path / 'anchors').num_rows == 20_000

@@ -23,11 +23,23 @@ def demo(
     threads: int | None = typer.Option(
         None, min=1, help='Threads of PyTorch.', show_default='OMP_NUM_THREADS or 1'
     ),
+    out: str | None = typer.Option(
+        None,
+        '--out',
+        '-o',
+        help='Write the groups, with the anchors that are known, to a table instead: '
+        '.csv, .tsv, .jsonl or .parquet.',
+    ),
 ) -> None:
     """Plant groups with known anchors, hide most of them, and find them again.
 
     Example: tgx-anchor demo --num-hyperedges 20000 --seed 1
+
+    Example: tgx-anchor demo --out groups.csv
     """
+    if out is not None:
+        _write_groups(num_nodes, num_hyperedges, train, seed, out)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Table
@@ -85,6 +97,33 @@ def demo(
             if not is_terminal:
                 console.print(f'{name}: {figures[0]} % in {seconds:.2f} s')
     console.print(table)
+
+
+def _write_groups(
+    num_nodes: int, num_hyperedges: int, train: float, seed: int, out: str
+) -> None:
+    from tgx_anchor.cli.anchor_table import check_output
+
+    check_output(out)
+
+    from tgx_anchor.data import AnchorData
+    from tgx_anchor.datasets import PlantedAnchorDataset
+    from tgx_anchor.transforms import RandomHyperedgeSplit
+
+    split = RandomHyperedgeSplit(train, 0.0, seed=seed)
+    data = split(PlantedAnchorDataset(num_nodes, num_hyperedges, seed=seed)[0])
+    known = data['y'] & data.train_mask[data.hyperedge_index[1]]
+    # Roles would tell the other anchors.
+    AnchorData(
+        hyperedge_index=data.hyperedge_index,
+        num_nodes=data.num_nodes,
+        num_hyperedges=data.num_hyperedges,
+        y=known,
+    ).to_incidence(out)
+    typer.echo(
+        f'{num_hyperedges:,} groups, of which {int(data.train_mask.sum()):,} have a '
+        f'known anchor, written to {out}'
+    )
 
 
 def _models(seed: int) -> 'dict[str, AnchorModel]':

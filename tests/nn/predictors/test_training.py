@@ -258,7 +258,7 @@ def test_killed_processes(size: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_script_of_the_docs(tmp_path: Path) -> None:
-    page = Path(__file__).parents[3] / 'docs' / 'many_processes.md'
+    page = Path(__file__).parents[3] / 'docs' / 'many_machines.md'
     text = page.read_text(encoding='utf-8')
     script, command = (
         text.split(f'```{language} train\n')[1].split('```')[0]
