@@ -480,10 +480,7 @@ def named() -> AnchorData:
     data = decorate(to_data([[0, 1, 2], [1, 2]], 3), strings=True)
     data.column_names = {'x': ['age', 'height'], 'incidence_attr': ['a', 'b']}
     data.role_names = ['from', 'to', 'cc']
-    data.incidence_side = torch.tensor([0, 1, -1, 0, 1])
-    data.node_type = torch.tensor([1, 0, -1])
     data.node_type_names = ['student', 'teacher']
-    data.hyperedge_type = torch.tensor([-1, 1])
     data.hyperedge_type_names = ['mail', 'chat']
     return data
 
@@ -578,6 +575,9 @@ def test_names_travel(journey: str) -> None:
 
 def test_sides_and_types_are_levels() -> None:
     data = named()
+    data.incidence_side = torch.tensor([0, 1, -1, 0, 1])
+    data.node_type = torch.tensor([1, 0, -1])
+    data.hyperedge_type = torch.tensor([-1, 1])
     assert AnchorData.level('incidence_side') == 'incidence'
     assert AnchorData.level('node_type') == 'node'
     assert AnchorData.level('hyperedge_type') == 'hyperedge'

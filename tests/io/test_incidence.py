@@ -254,7 +254,7 @@ def test_read_incidence_reads_sides_and_types() -> None:
     names = {'side': 'way', 'group_type': 'kind', 'member_type': 'job'}
     other = {names.get(key, key): column for key, column in SIDED.items()}
     assert plain(read_incidence(other, **names)) == plain(data)
-    with pytest.warns(UserWarning, match="'way', 'kind' and 'job'"):
+    with pytest.warns(UserWarning, match="'way', 'kind', 'job'"):
         plainer = read_incidence(other)
     assert not {'incidence_side', 'hyperedge_type', 'node_type'} & {*plainer.keys()}
 

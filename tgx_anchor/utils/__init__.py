@@ -11,6 +11,14 @@ from tgx_anchor.utils.centrality import (
     eigenvector_centrality,
     pagerank,
 )
+from tgx_anchor.utils.directed_centrality import (
+    authority,
+    directed_pagerank,
+    in_coreness,
+    in_degree,
+    out_degree,
+    swap_sides,
+)
 from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
 from tgx_anchor.utils.group import (
     group_order,
@@ -39,11 +47,13 @@ __all__ = [
     'anchor_proportion',
     'anchor_purity',
     'arange_by_ptr',
+    'authority',
     'check_hyperedge_index',
     'collapse_incidences',
     'coreness',
     'degree',
     'digest',
+    'directed_pagerank',
     'distinct_hyperedges',
     'eigenvector_centrality',
     'gather_hyperedges',
@@ -51,12 +61,16 @@ __all__ = [
     'group_rank',
     'group_topk',
     'hypergraph_fingerprint',
+    'in_coreness',
+    'in_degree',
     'incidence_fingerprint',
     'incidence_matrix',
     'index_ptr',
     'is_sorted',
     'member_pairs',
     'node_sets',
+    'out_degree',
     'pagerank',
     'relative_to_group',
+    'swap_sides',
 ]
