@@ -122,8 +122,8 @@ class AddDirectedFeatures(BaseTransform):
         if side is None:
             raise ValueError(
                 "'incidence_side' is missing: set it to 0 for members in the tail and "
-                "1 for those in the head ('AnchorData.from_incidence' reads it from the "
-                "column 'side')"
+                "1 for those in the head ('AnchorData.from_incidence' reads it from "
+                "the column 'side')"
             )
         node = data.hyperedge_index[0]
         count = torch.bincount(node, minlength=data.num_nodes).clamp(min=1)

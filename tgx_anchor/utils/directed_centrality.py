@@ -140,7 +140,8 @@ def _arcs(
         index, weight = distinct[:, on_side], value[perm][on_side]
         matrices.append(incidence_matrix(index, *size, value=weight))
         matrices.append(incidence_matrix(index, *size, value=weight, transpose=True))
-    return _Arcs(*matrices, diagonal)
+    tail, tail_t, head, head_t = matrices
+    return _Arcs(tail, tail_t, head, head_t, diagonal)
 
 
 def directed_pagerank(
