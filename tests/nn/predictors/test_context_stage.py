@@ -103,12 +103,13 @@ def test_epochs_lower_the_penalised_loss() -> None:
         )
         parts = strengths.own.square().sum() + strengths.offset.square().sum()
         out = strength_loss(strengths(), problem, 0.1) + penalty / 2 * parts
-        return float(out)
+        return float(out.detach())
 
     for penalty in (0.5, 5.0):
         assert loss(penalty, 100) < loss(penalty, 10) < loss(penalty, 1)
     # A larger penalty leaves smaller parts.
-    sizes = [float(learnt(data, cell, [p])[1].own.abs().sum()) for p in (0.1, 1, 10)]
+    parts = [learnt(data, cell, [p])[1].own.detach() for p in (0.1, 1, 10)]
+    sizes = [float(part.abs().sum()) for part in parts]
     assert sizes[0] > sizes[1] > sizes[2] > 0
 
 
@@ -117,10 +118,10 @@ def test_context_decides_by_hand() -> None:
     data = to_data([[0, 1]] * 4, 2, [[0], [0], [1], [1]])
     cell = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     _, strengths = learnt(data, cell, [math.inf, 0.1])
-    plain, own = strengths.variant(0)(), strengths.variant(1)()
+    plain, own = (strengths.variant(k)().detach() for k in range(2))
     # The pairs are (0, 0), (0, 1), (1, 0) and (1, 1).
     assert torch.allclose(plain, plain[0].expand(4), atol=1e-6)
-    assert own[0] - own[2] == pytest.approx(float(own[3] - own[1]))
+    assert float(own[0] - own[2]) == pytest.approx(float(own[3] - own[1]))
     assert own[0] - own[2] > 1
 
 

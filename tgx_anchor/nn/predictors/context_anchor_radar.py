@@ -58,8 +58,6 @@ _MIN_HELD_OUT = 20
 # The share of an even guess in the probabilities by which penalties are compared: a
 # member whom all strengths exclude costs much, but not without limit.
 _EVEN = 0.02
-# Shares of few groups are too sure: penalties are compared at the best power of their
-# probabilities.
 _POWERS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
@@ -89,10 +87,11 @@ class ContextAnchorRadar(AnchorRadar):
 
     With :math:`\lambda = \infty`, contexts do not count in stage 2, which is then that
     of :class:`~tgx_anchor.nn.AnchorRadar`. By default :math:`\lambda` is chosen among
-    infinity, 100, 10, 3, 1, 0.3 and 0.1 by the likelihood of known anchors that the
-    model has not learnt from: those in :obj:`data.val_mask`, and those that up to five
-    further models were not shown. Infinity is kept unless another value is better by
-    more than the standard error of the difference.
+    infinity, 100, 10, 3, 1, 0.3 and 0.1 by the accuracy on known groups that the model
+    has not learnt from: those in :obj:`data.val_mask`, and those that up to five
+    further models were not shown. Infinity is kept unless another value is more
+    accurate by more than the standard error of the difference, and the known anchors
+    are not less likely by more than that of theirs.
 
     Types are recognised by their names, also in other hypergraphs; one that is new
     counts as unknown. All else is as in :class:`~tgx_anchor.nn.AnchorRadar`:
@@ -562,21 +561,34 @@ def _pairs(
 def _best_penalty(
     proba: Tensor, data: AnchorData, mask: Tensor, number: Tensor
 ) -> float:
-    # Infinity, unless another penalty is better by more than a standard error. Groups
-    # of the same members are one observation.
+    # Infinity, unless another penalty is more accurate by more than a standard error,
+    # and its likelihood is not lower by more than one. Shares of few groups are too
+    # sure: likelihoods are compared at their best power. Groups of the same members are
+    # one observation, and ties are shared.
     hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
-    even = _EVEN / data.hyperedge_size[hyperedge].unsqueeze(1)
-    logit = ((1 - _EVEN) * proba + even).log()
     at_anchor = data['y'] & mask[hyperedge]
     group, place = torch.unique(number[hyperedge[at_anchor]], return_inverse=True)
-    values = []
-    for each in _POWERS:
-        likely = softmax(each * logit, hyperedge, num_nodes=size)[at_anchor].log()
-        values.append(scatter(likely, place, 0, group.numel(), 'mean'))
-    value = torch.stack(values)
-    power = value.mean(1).argmax(0)
-    value = value[power, :, torch.arange(value.size(2), device=value.device)]
-    gain = value - value[:1]
-    mean, error = gain.mean(1), gain.std(1) / math.sqrt(group.numel())
-    best = int(mean.argmax())
-    return PENALTIES[best] if mean[best] > error[best] else PENALTIES[0]
+
+    def gain(value: Tensor) -> tuple[Tensor, Tensor]:
+        each = scatter(value[at_anchor], place, 0, group.numel(), 'mean')
+        each = each - each[:, :1]
+        return each.mean(0), each.std(0) / math.sqrt(group.numel())
+
+    best = scatter(proba, hyperedge, 0, size, 'max').index_select(0, hyperedge)
+    is_best = (proba == best).double()
+    num_best = scatter(is_best, hyperedge, 0, size, 'sum').index_select(0, hyperedge)
+    accuracy, accuracy_error = gain(is_best / num_best)
+
+    even = _EVEN / data.hyperedge_size[hyperedge].unsqueeze(1)
+    logit = ((1 - _EVEN) * proba + even).log()
+    likely = torch.stack(
+        [softmax(k * logit, hyperedge, num_nodes=size).log() for k in _POWERS]
+    )
+    power = likely[:, at_anchor].mean(1).argmax(0)
+    column = torch.arange(proba.size(1), device=proba.device)
+    likelihood, likelihood_error = gain(likely[power, :, column].t())
+
+    is_better = (accuracy > accuracy_error) & (likelihood >= -likelihood_error)
+    if not is_better.any():
+        return PENALTIES[0]
+    return PENALTIES[int(torch.where(is_better, accuracy, -1.0).argmax())]
