@@ -8,7 +8,7 @@ import torch
 
 from tests.nn.predictors.contexts import quick_context, sided
 from tests.nn.predictors.radar import planted, quick, same_state
-from tests.strategies import one_line_error
+from tests.strategies import one_line_error, to_data
 from tgx_anchor.data import AnchorData
 from tgx_anchor.explain import Explainer
 from tgx_anchor.nn import AnchorModel, AnchorRadar, ContextAnchorRadar
@@ -84,15 +84,26 @@ def test_best_penalty() -> None:
     lucky = proba.clone()
     lucky[:, 3] = torch.where(hyperedge == one, proba[:, 3], even)
     assert _best_penalty(lucky, data, data.val_mask, number) == math.inf
-    # More accurate, but wildly wrong where it is wrong.
-    plain = torch.where(data['y'], 0.49, 0.51 * even)
-    proba = plain.unsqueeze(1).repeat(1, len(PENALTIES))
-    generator = torch.Generator().manual_seed(0)
-    luck = torch.rand(data.num_hyperedges, generator=generator)[hyperedge]
-    proba[:, 3] = torch.where(data['y'], luck > 0.3, luck <= 0.3).double()
-    proba[:, 0] = torch.where(data['y'], 0.3 * even, even)
-    found = _best_penalty(proba[:, [0, 3] + [0] * 5], data, data.val_mask, number)
-    assert found in (PENALTIES[0], PENALTIES[1])
+
+
+@pytest.mark.parametrize(
+    ('right', 'wrong', 'expected'),
+    [(0.9, 0.1, PENALTIES[3]), (0.55, 0.0, math.inf)],
+)
+def test_more_accurate_but_less_likely(
+    right: float, wrong: float, expected: float
+) -> None:
+    # Of 100 pairs, the plain model finds 80 anchors, and another one 90. It is as sure
+    # of them, or it excludes the others.
+    pairs = [[2 * i, 2 * i + 1] for i in range(100)]
+    data = to_data(pairs, 200, [pair[:1] for pair in pairs])
+    number = torch.arange(100)
+    value = torch.where(number < 80, 0.9, 0.1).double()
+    value = value.unsqueeze(1).repeat(1, len(PENALTIES))
+    value[:, 3] = torch.where(number < 90, right, wrong)
+    proba = torch.stack([value, 1 - value], dim=1).view(200, -1)
+    mask = torch.ones(100, dtype=torch.bool)
+    assert _best_penalty(proba, data, mask, number) == expected
 
 
 def test_swapped_sides_are_the_same_contexts() -> None:
