@@ -98,7 +98,8 @@ def measure(task: Task, tell: Tell, *, num_nodes: int, num_groups: int) -> list[
         accuracy[name] = round(model.score(prepared, data.test_mask), 6)
         if isinstance(model, ContextAnchorRadar):
             penalty = model.chosen_penalty
-    return [Row(*task, **accuracy, penalty=penalty)]
+    plain, features, context = (accuracy[name] for name in MODELS)
+    return [Row(*task, plain, features, context, penalty)]
 
 
 def make_table(rows: Sequence[Row]) -> list[list[str]]:

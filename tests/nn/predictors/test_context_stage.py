@@ -82,8 +82,13 @@ def test_infinite_penalty_is_the_plain_stage(drawn: tuple[AnchorData, Tensor]) -
             weighted,
         )
         expected = aggregate_strength(
-            *(strengths.strength.detach(), data.hyperedge_index),
-            *(data.num_hyperedges, y, mask, 4.0, 1),
+            strengths.strength.detach(),
+            data.hyperedge_index,
+            data.num_hyperedges,
+            y,
+            mask,
+            4.0,
+            1,
             torch.Generator().manual_seed(0),
             weighted,
         )
