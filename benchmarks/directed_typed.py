@@ -6,8 +6,6 @@ in a group (:obj:`directed`), or to the type of the group (:obj:`typed`); with t
 zero, sides and types say nothing about anchors. The models are
 
 * :obj:`plain`: AnchorRadar, which sees neither.
-* :obj:`features`: ContextAnchorRadar with an infinite penalty: sides and types count in
-  stage 1 only.
 * :obj:`context`: ContextAnchorRadar, which chooses its penalty.
 
 Each seed draws other people, groups and known anchors. Differences are those to
@@ -41,7 +39,7 @@ KINDS: dict[str, dict[str, Any]] = {
     'typed': {'num_types': 3},
     'both': {'directed': True, 'num_types': 2},
 }
-MODELS = ('plain', 'features', 'context')
+MODELS = ('plain', 'context')
 
 # Kind of data, share of the variance that belongs to contexts, share of known groups,
 # seed.
@@ -57,7 +55,6 @@ class Row:
     known: float
     seed: int
     plain: float
-    features: float
     context: float
     penalty: float
 
@@ -71,7 +68,6 @@ def make_models() -> dict[str, AnchorModel]:
     """
     return {
         'plain': AnchorRadar(calibration=None),
-        'features': ContextAnchorRadar(penalty=math.inf, calibration=None),
         'context': ContextAnchorRadar(calibration=None),
     }
 
@@ -98,8 +94,7 @@ def measure(task: Task, tell: Tell, *, num_nodes: int, num_groups: int) -> list[
         accuracy[name] = round(model.score(prepared, data.test_mask), 6)
         if isinstance(model, ContextAnchorRadar):
             penalty = model.chosen_penalty
-    plain, features, context = (accuracy[name] for name in MODELS)
-    return [Row(*task, plain, features, context, penalty)]
+    return [Row(*task, accuracy['plain'], accuracy['context'], penalty)]
 
 
 def make_table(rows: Sequence[Row]) -> list[list[str]]:
@@ -108,8 +103,7 @@ def make_table(rows: Sequence[Row]) -> list[list[str]]:
     Args:
         rows (list[Row]): The rows.
     """
-    head = ['data', 'share', 'known', 'seeds', *MODELS]
-    head += [f'{name} - plain' for name in MODELS[1:]]
+    head = ['data', 'share', 'known', 'seeds', *MODELS, 'context - plain']
     lines = []
     for setting in dict.fromkeys((row.kind, row.share, row.known) for row in rows):
         found = [row for row in rows if (row.kind, row.share, row.known) == setting]
@@ -117,13 +111,10 @@ def make_table(rows: Sequence[Row]) -> list[list[str]]:
             f'{100 * statistics.mean(getattr(row, name) for row in found):.1f}'
             for name in MODELS
         ]
-        gains = [
-            _difference([getattr(row, name) - row.plain for row in found])
-            for name in MODELS[1:]
-        ]
+        gain = _difference([row.context - row.plain for row in found])
         kind, share, known = setting
         numbers = [f'{share:g}', f'{100 * known:g} %', str(len(found))]
-        lines.append([kind, *numbers, *means, *gains])
+        lines.append([kind, *numbers, *means, gain])
     return [head, *lines]
 
 

@@ -24,12 +24,19 @@ def test_without_contexts_it_is_anchor_radar() -> None:
     assert torch.allclose(model.predict_proba(data), plain.predict_proba(data))
 
 
-def test_infinite_penalty_is_anchor_radar_on_the_same_features() -> None:
-    data = sided()
+def test_infinite_penalty_is_anchor_radar() -> None:
+    data = sided(num_types=2)
+    data.x = torch.arange(60.0)
     model = quick_context(penalty=math.inf).fit(data)
-    plain = quick().fit(data)
+    bare = data.clone()
+    bare.incidence_attr = data.incidence_attr[:, :33]
+    plain = quick().fit(bare)
     assert torch.allclose(model.strength, plain.strength, atol=1e-6)
-    assert torch.allclose(model.predict_proba(data), plain.predict_proba(data))
+    assert torch.allclose(model.predict_proba(data), plain.predict_proba(bare))
+    part = data.hyperedge_subgraph(torch.arange(300))
+    other = bare.hyperedge_subgraph(torch.arange(300))
+    found = model.predict_proba(part, same_people=False)
+    assert torch.allclose(found, plain.predict_proba(other, same_people=False))
 
 
 @pytest.mark.parametrize('shape', [{}, {'directed': False, 'num_types': 3}])

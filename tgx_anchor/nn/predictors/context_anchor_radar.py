@@ -11,8 +11,10 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter, softmax
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.data.hypergraph_storage import num_columns
 from tgx_anchor.nn.functional.strength_loss import Alignment
 from tgx_anchor.nn.models.context_strength import ContextStrength
+from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.anchor_radar import _MIN_ALPHA, AnchorRadar, Stages
@@ -42,6 +44,7 @@ from tgx_anchor.nn.predictors.known_anchors import (
 )
 from tgx_anchor.nn.predictors.memory import Memory
 from tgx_anchor.nn.predictors.stages import (
+    StageOptions,
     alignment_problem,
     check_converged,
     new_scorer,
@@ -85,8 +88,8 @@ class ContextAnchorRadar(AnchorRadar):
     pair towards that of its node by the same :math:`\lambda`. So two strengths per node
     by side, and strengths per type of hyperedge with a shared part, are one mechanism.
 
-    With :math:`\lambda = \infty`, contexts do not count in stage 2, which is then that
-    of :class:`~tgx_anchor.nn.AnchorRadar`. By default :math:`\lambda` is chosen among
+    With :math:`\lambda = \infty`, contexts do not count in either stage, and the model
+    is :class:`~tgx_anchor.nn.AnchorRadar`. By default :math:`\lambda` is chosen among
     infinity, 100, 10, 3, 1, 0.3 and 0.1 by the accuracy on known groups that the model
     has not learnt from: those in :obj:`data.val_mask`, and those that up to five
     further models were not shown. Infinity is kept unless another value is more
@@ -213,30 +216,32 @@ class ContextAnchorRadar(AnchorRadar):
         mask = training_mask(data, run.use_val)
         device, y = mask.device, data['y']
         codes, scale = ContextCodes.of(data), attribute_scale(data)
-        cell = codes(data)
+        penalty = self._choose_penalty(data, mask, run, codes)
         scorer = strengths = None
         reference = torch.zeros(data.num_incidences, device=device)
         if self.stages != 'second':
             feature = _features(data, scale, codes)
-            scorer = new_scorer(feature.size(1), self._options()).to(device)
+            kept = _kept_columns(data, feature, penalty)
+            part = feature[:, kept]
+            scorer = new_scorer(part.size(1), self._options()).to(device)
             lr = self.lr_stage1
-            epochs = scorer_epochs(scorer, feature, data, mask, lr, self.num_epochs)
+            epochs = scorer_epochs(scorer, part, data, mask, lr, self.num_epochs)
             must_finish = self.stages == 'both'
             run.epochs(epochs, 'stage 1', self.num_epochs, must_finish=must_finish)
             check_converged(scorer, 1, lr)
-            reference = reference_proba(scorer, feature, data)
+            reference = reference_proba(scorer, part, data)
+            scorer = _widened(scorer, kept, self._options())
         num_anchors = anchors_per_hyperedge(data, mask)
         share = torch.empty(0, dtype=torch.double, device=device)
-        memory, penalty = Memory().to(device), math.inf
+        memory = Memory().to(device)
         if self.stages != 'first':
-            penalty = self._choose_penalty(data, mask, run, codes, reference)
+            cell = codes(data)
             expanded, strengths = _pairs(data, cell, codes, 1)
             problem = alignment_problem(reference, expanded, y, mask, self.alignment)
-            alpha = self.alpha if self.stages == 'both' else 0.0
             epochs = context_epochs(
                 strengths,
                 problem,
-                alpha,
+                self._alpha,
                 strengths.own.new_tensor([penalty]),
                 self.lr_stage2,
                 self.num_epochs,
@@ -254,68 +259,67 @@ class ContextAnchorRadar(AnchorRadar):
         self.num_anchors = torch.full_like(self.num_anchors, num_anchors)
         self.best_penalty = torch.full_like(self.best_penalty, penalty)
 
+    @property
+    def _alpha(self) -> float:
+        return self.alpha if self.stages == 'both' else 0.0
+
     def _choose_penalty(
-        self,
-        data: AnchorData,
-        mask: Tensor,
-        run: FitRun,
-        codes: ContextCodes,
-        reference: Tensor,
+        self, data: AnchorData, mask: Tensor, run: FitRun, codes: ContextCodes
     ) -> float:
         if self.penalty is not None:
             return self.penalty
         if not codes.uses.any():
             return math.inf
+        if self.stages == 'first':
+            return PENALTIES[1]
         number = distinct_hyperedges(
             data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
         )
         fold = mask & data.choice_mask
         if number[fold].unique().numel() < _MIN_HELD_OUT:
             return math.inf
-        held_out, proba, _ = cross_fit(data, fold, number, self._all_probas, self.seed)
+        held_out, proba, _ = cross_fit(data, fold, number, self._probas, self.seed)
         val = data.get('val_mask')
         if not run.use_val and val is not None and val.size() == mask.size():
-            row = val & ~mask & data.known_mask & data.choice_mask
-            held_out = held_out | row
-            row = row[data.hyperedge_index[1]]
-            proba[row] = self._probas(data, mask, codes, reference)[row].double()
+            more = val & ~mask & data.known_mask & data.choice_mask
+            if more.any():
+                held_out = held_out | more
+                row = more[data.hyperedge_index[1]]
+                proba[row] = self._probas(data)[row].double()
         return _best_penalty(proba, data, held_out, number)
 
-    def _all_probas(self, data: AnchorData) -> Tensor:
-        # Learns both stages on another training mask.
+    def _probas(self, data: AnchorData) -> Tensor:
+        # The probabilities with each of the penalties. All finite ones share stage 1,
+        # and are learnt at once.
         mask = training_mask(data)
         codes, scale = ContextCodes.of(data), attribute_scale(data)
-        reference = torch.zeros(data.num_incidences, device=mask.device)
-        if self.stages != 'second':
-            feature = _features(data, scale, codes)
-            scorer = new_scorer(feature.size(1), self._options()).to(mask.device)
-            for _ in scorer_epochs(
-                scorer, feature, data, mask, self.lr_stage1, self.num_epochs
+        y, cell = data['y'], codes(data)
+        num_anchors = anchors_per_hyperedge(data, mask)
+        out = []
+        for penalties in (PENALTIES[:1], PENALTIES[1:]):
+            reference = torch.zeros(data.num_incidences, device=mask.device)
+            if self.stages != 'second':
+                feature = _features(data, scale, codes)
+                feature = feature[:, _kept_columns(data, feature, penalties[0])]
+                scorer = new_scorer(feature.size(1), self._options()).to(mask.device)
+                lr = self.lr_stage1
+                for _ in scorer_epochs(
+                    scorer, feature, data, mask, lr, self.num_epochs
+                ):
+                    pass
+                reference = reference_proba(scorer, feature, data)
+            expanded, strengths = _pairs(data, cell, codes, len(penalties))
+            problem = alignment_problem(reference, expanded, y, mask, self.alignment)
+            weight = strengths.own.new_tensor(penalties)
+            for _ in context_epochs(
+                strengths, problem, self._alpha, weight, self.lr_stage2, self.num_epochs
             ):
                 pass
-            reference = reference_proba(scorer, feature, data)
-        return self._probas(data, mask, codes, reference)
-
-    def _probas(
-        self, data: AnchorData, mask: Tensor, codes: ContextCodes, reference: Tensor
-    ) -> Tensor:
-        # The probabilities with each of the penalties, all of which are learnt at once.
-        y, cell = data['y'], codes(data)
-        expanded, strengths = _pairs(data, cell, codes, len(PENALTIES))
-        problem = alignment_problem(reference, expanded, y, mask, self.alignment)
-        alpha = self.alpha if self.stages == 'both' else 0.0
-        penalty = strengths.own.new_tensor(PENALTIES)
-        for _ in context_epochs(
-            strengths, problem, alpha, penalty, self.lr_stage2, self.num_epochs
-        ):
-            pass
-        num_anchors = anchors_per_hyperedge(data, mask)
-        pair = expanded.hyperedge_index[0]
-        out = []
-        for k, each in enumerate(PENALTIES):
-            one = strengths.variant(k)
-            share = self._share_of_pairs(one, expanded, y, mask, each, num_anchors)
-            out.append(self._proba_of_pairs(one, share, pair, data))
+            pair = expanded.hyperedge_index[0]
+            for k, each in enumerate(penalties):
+                one = strengths.variant(k)
+                share = self._share_of_pairs(one, expanded, y, mask, each, num_anchors)
+                out.append(self._proba_of_pairs(one, share, pair, data))
         return torch.stack(out, dim=1)
 
     def _share_of_pairs(
@@ -547,6 +551,41 @@ class ContextAnchorRadar(AnchorRadar):
 def _features(data: AnchorData, scale: Tensor, codes: ContextCodes) -> Tensor:
     parts = [incidence_features(data, scale), codes.features(data)]
     return torch.cat(parts, dim=1)
+
+
+def _kept_columns(data: AnchorData, feature: Tensor, penalty: float) -> Tensor:
+    # The columns that stage 1 learns from: with an infinite penalty, sides and types
+    # are left out.
+    kept = torch.ones(feature.size(1), dtype=torch.bool, device=feature.device)
+    if math.isinf(penalty):
+        names = data.column_names.get('incidence_attr', [])
+        directed = set(AddDirectedFeatures().feature_names)
+        kept[: len(names)] = torch.tensor([name not in directed for name in names])
+        kept[_width(data) :] = False
+    return kept
+
+
+def _width(data: AnchorData) -> int:
+    return sum(
+        num_columns(data[key])
+        for key in ('incidence_attr', 'x', 'hyperedge_attr')
+        if data.get(key) is not None
+    )
+
+
+def _widened(
+    scorer: IncidenceScorer, kept: Tensor, options: StageOptions
+) -> IncidenceScorer:
+    # The same scores from all columns, of which some have no weight.
+    if kept.all():
+        return scorer
+    state = dict(scorer.state_dict())
+    first = state['mlp.lins.0.weight']
+    weight = first.new_zeros((first.size(0), kept.numel()))
+    weight[:, kept] = first
+    out = new_scorer(kept.numel(), options).to(first)
+    out.load_state_dict({**state, 'mlp.lins.0.weight': weight})
+    return out
 
 
 def _pairs(
