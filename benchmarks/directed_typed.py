@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--kinds', nargs='+', default=list(KINDS), choices=list(KINDS))
     add('--shares', nargs='+', type=float, default=[0.0, 0.5, 0.8])
     add('--known', nargs='+', type=float, default=[0.075])
-    add('--seeds', type=int, default=8, help='the number of seeds')
+    add('--seeds', type=int, default=6, help='the number of seeds')
     add('--num-nodes', type=int, default=400)
     add('--num-groups', type=int, default=8000)
     add('--jobs', type=int, default=1, help='the number of processes at a time')
