@@ -11,7 +11,7 @@ from tests.strategies import one_line_error, to_data
 from tgx_anchor.cli import model_choice
 from tgx_anchor.cli.model_choice import MAX_ROWS, MIN_KNOWN, ModelName, choose_model
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn import AnchorRadar, StackedAnchorRadar
+from tgx_anchor.nn import AnchorRadar, ContextAnchorRadar, StackedAnchorRadar
 from tgx_anchor.nn.predictors import anchor_model
 
 README = Path(__file__).parents[2] / 'README.md'
@@ -107,13 +107,28 @@ def test_broken_library_is_one_line(
         )
 
 
+def test_sides_and_types() -> None:
+    data = known(30)
+    with one_line_error("'--model context' needs sides or types", '--side'):
+        choose_model(ModelName.CONTEXT, data)
+    assert 'sides' not in choose_model(ModelName.AUTO, data).reason
+    data.incidence_side = torch.zeros(data.num_incidences, dtype=torch.long)
+    data.node_type = torch.zeros(int(data.num_nodes or 0), dtype=torch.long)
+    reason = choose_model(ModelName.ANCHOR_RADAR, data).reason
+    assert reason.endswith('; sides and types are not used')
+    choice = choose_model(ModelName.CONTEXT, data, seed=4)
+    assert type(choice.model) is ContextAnchorRadar
+    assert (choice.name, choice.model.seed) == ('context', 4)
+    assert choice.reason == "chosen by '--model'"
+
+
 @pytest.mark.parametrize('command', ['identify', 'fit'])
 def test_help_and_readme_state_the_numbers(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('COLUMNS', '200')
     text = ' '.join(run(command, '--help').out.replace('│', ' ').split())
-    assert 'auto|stacked|anchor-radar' in text
+    assert 'auto|stacked|anchor-radar|context' in text
     assert f'at least {MIN_KNOWN} ' in text
     assert f'at most {MAX_ROWS:,} ' in text
     readme = ' '.join(README.read_text(encoding='utf-8').split())

@@ -51,6 +51,18 @@ def test_reads_with_all_options(tmp_path: Path) -> None:
     assert data['hyperedge_attr'].tolist() == [[2]]
 
 
+def test_reads_sides_and_types(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_text('group,member,s,k,j\n1,x,from,mail,a\n1,y,to,mail,b\n')
+    options = TableOptions(side='s', group_type='k', member_type='j')
+    data = options.read([str(path)]).data
+    assert data.incidence_side.tolist() == [0, 1]
+    assert data.hyperedge_type_names == ['mail']
+    assert data.node_type.tolist() == [0, 1]
+    with one_line_error("'--member-type' must be left out"):
+        TableOptions(members=['member'], member_type='j').read([str(path)])
+
+
 def test_encoding_is_found_or_given(tmp_path: Path) -> None:
     path = tmp_path / 'a.csv'
     path.write_bytes('group,member\n1,Zoë\n'.encode('cp850'))
@@ -107,6 +119,10 @@ def test_errors_name_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None
         (
             "'members' must be named: 'people', 'users' may all be meant",
             "'--members' must be named: 'people', 'users' may all be meant",
+        ),
+        (
+            "'table' must have the column 'k' for 'group_type'",
+            "'table' must have the column 'k' for '--group-type'",
         ),
         ("'skip_bad' leaves out bad rows", "'--skip-bad' leaves out bad rows"),
         (

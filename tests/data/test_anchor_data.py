@@ -480,6 +480,8 @@ def named() -> AnchorData:
     data = decorate(to_data([[0, 1, 2], [1, 2]], 3), strings=True)
     data.column_names = {'x': ['age', 'height'], 'incidence_attr': ['a', 'b']}
     data.role_names = ['from', 'to', 'cc']
+    data.node_type_names = ['student', 'teacher']
+    data.hyperedge_type_names = ['mail', 'chat']
     return data
 
 
@@ -565,8 +567,35 @@ def test_names_travel(journey: str) -> None:
     out = JOURNEYS[journey](named())
     assert out.column_names == named().column_names
     assert out.role_names == ['from', 'to', 'cc']
+    assert out.node_type_names == ['student', 'teacher']
+    assert out.hyperedge_type_names == ['mail', 'chat']
     assert out.names('x') == ['age', 'height']
     assert out.validate()
+
+
+def test_sides_and_types_are_levels() -> None:
+    data = named()
+    data.incidence_side = torch.tensor([0, 1, -1, 0, 1])
+    data.node_type = torch.tensor([1, 0, -1])
+    data.hyperedge_type = torch.tensor([-1, 1])
+    assert AnchorData.level('incidence_side') == 'incidence'
+    assert AnchorData.level('node_type') == 'node'
+    assert AnchorData.level('hyperedge_type') == 'hyperedge'
+    assert AnchorData.level('node_type_names') is None
+    part = data.subgraph(torch.tensor([2, 1]))
+    assert to_groups(part) == [[1, 0], [1, 0]]
+    assert part.incidence_side.tolist() == [1, -1, 0, 1]
+    assert part.node_type.tolist() == [-1, 0]
+    assert part.hyperedge_type.tolist() == [-1, 1]
+    last = data.hyperedge_subgraph(torch.tensor([1]))
+    assert last.incidence_side.tolist() == [0, 1]
+    assert last.hyperedge_type.tolist() == [1]
+    batch = batch_of([data, data])
+    assert batch.incidence_side.tolist() == 2 * [0, 1, -1, 0, 1]
+    assert batch.node_type.tolist() == 2 * [1, 0, -1]
+    assert batch.hyperedge_type.tolist() == 2 * [-1, 1]
+    assert data.concat(data).incidence_side.tolist() == 2 * [0, 1, -1, 0, 1]
+    assert data.num_node_types == 2
 
 
 def test_names_on_which_a_batch_does_not_agree() -> None:
@@ -755,6 +784,35 @@ INVALID: list[tuple[Change, str]] = [
     (
         setting(role_names=['to', 'cc']),
         "'role' must be below 2, the number of 'role_names' (got 2)",
+    ),
+    (
+        setting(incidence_side=torch.tensor([0, 1, 2, 0, 0])),
+        "'incidence_side' must be 0 (tail), 1 (head) or -1 (unknown) (got 2)",
+    ),
+    (
+        setting(incidence_side=torch.zeros(5)),
+        "'incidence_side' must hold integers (got torch.float32)",
+    ),
+    (
+        setting(node_type=torch.zeros(3, dtype=torch.bool)),
+        "'node_type' must hold integers (got torch.bool)",
+    ),
+    (
+        setting(node_type=['a', 'b', 'c']),
+        "'node_type' must be a tensor (got list)",
+    ),
+    (
+        setting(node_type=torch.zeros(3, 1, dtype=torch.long)),
+        "'node_type' must have one dimension (got [3, 1])",
+    ),
+    (
+        setting(hyperedge_type=torch.tensor([0, -2])),
+        "'hyperedge_type' must not be below -1, which stands for unknown (got -2)",
+    ),
+    (
+        setting(hyperedge_type=torch.tensor([0, 2]), hyperedge_type_names=['a', 'b']),
+        "'hyperedge_type' must be below 2, the number of 'hyperedge_type_names' "
+        '(got 2)',
     ),
     (setting(x=WIDE), "'x' must be finite (got -inf in row 2)"),
     (

@@ -24,6 +24,8 @@ from tgx_anchor.data.building import (
     list_ids,
     list_incidences,
     list_roles,
+    list_sides,
+    list_types,
     merge_repeats,
     to_features,
     to_integers,
@@ -139,6 +141,14 @@ def test_writers_list_names() -> None:
     data.role_names = ['to']
     with one_line_error("'role'", '[0, 1)', 'got 1'):
         list_roles(data)
+    assert list_sides(data) is None
+    data.incidence_side = torch.tensor([1, 0, -1])
+    assert list_sides(data) == ['head', 'tail', None]
+    assert list_types(data, 'node_type') is None
+    data.node_type = torch.tensor([-1, 1])
+    assert list_types(data, 'node_type') == [None, 1]
+    data.node_type_names = ['x', 'y']
+    assert list_types(data, 'node_type') == [None, 'y']
 
 
 def test_get_matrix() -> None:

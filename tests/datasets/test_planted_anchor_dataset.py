@@ -313,12 +313,70 @@ def test_transform_and_names() -> None:
         ({'scale': -1.0}, "'scale' must lie in [0, inf) (got -1.0)"),
         ({'scale': torch.nan}, "'scale' must lie in [0, inf) (got nan)"),
         ({'scale': torch.inf}, "'scale' must lie in [0, inf) (got inf)"),
+        ({'num_types': -1}, "'num_types' must not be negative (got -1)"),
+        ({'context': 1.5}, "'context' must lie in [0, 1] (got 1.5)"),
+        ({'context': torch.nan}, "'context' must lie in [0, 1] (got nan)"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match='must') as caught:
         PlantedAnchorDataset(**arguments)
     assert str(caught.value) == message
+
+
+def test_contexts_leave_the_groups_as_they_are() -> None:
+    plain: Any = PlantedAnchorDataset(50, 400, seed=2)[0]
+    assert 'incidence_strength' not in plain
+    # Without a share of the variance, not even the anchors differ.
+    none: Any = PlantedAnchorDataset(
+        50, 400, directed=True, num_types=2, context=0, seed=2
+    )[0]
+    assert torch.equal(none.hyperedge_index, plain.hyperedge_index)
+    assert torch.equal(none.y, plain.y)
+    strength = none.node_strength[none.hyperedge_index[0]]
+    assert torch.equal(none.incidence_strength, strength)
+    some: Any = PlantedAnchorDataset(50, 400, directed=True, seed=2)[0]
+    assert torch.equal(some.hyperedge_index, plain.hyperedge_index)
+    assert not torch.equal(some.y, plain.y)
+    assert len({plain.source, none.source, some.source}) == 3
+    assert some.validate()
+    assert none.validate()
+
+
+def test_strengths_depend_on_the_context_alone() -> None:
+    data: Any = PlantedAnchorDataset(
+        300, 9000, directed=True, num_types=3, context=0.5, seed=1
+    )[0]
+    node, hyperedge = data.hyperedge_index
+    kind = data.hyperedge_type[hyperedge]
+    assert data.hyperedge_type_names == ['type 0', 'type 1', 'type 2']
+    assert sorted(set(data.incidence_side.tolist())) == [0, 1]
+    seen: dict[tuple[int, int, int], float] = {}
+    for person, side, each, strength in zip(
+        *(value.tolist() for value in (node, data.incidence_side, kind)),
+        data.incidence_strength.tolist(),
+        strict=True,
+    ):
+        assert seen.setdefault((person, side, each), strength) == strength
+    # Half of the variance belongs to the person.
+    table = torch.tensor([[v, s] for (v, _, _), s in seen.items()])
+    mean = torch.zeros(300).scatter_reduce(
+        0, table[:, 0].long(), table[:, 1], 'mean', include_self=False
+    )
+    within = (table[:, 1] - mean[table[:, 0].long()]).square().mean()
+    assert 0.3 < float(within / table[:, 1].var()) < 0.5
+
+
+def test_sides_hint_at_strengths() -> None:
+    data: Any = PlantedAnchorDataset(
+        400, 9000, directed=True, correlation=0.9, context=1, seed=1
+    )[0]
+    node, side = data.hyperedge_index[0], data.incidence_side
+    share = torch.bincount(node[side == 0], minlength=400) / torch.bincount(node)
+    for each, sign in ((0, 1), (1, -1)):
+        row = side == each
+        pair = torch.stack([share[node[row]], data.incidence_strength[row]])
+        assert sign * float(torch.corrcoef(pair)[0, 1]) > 0.6
 
 
 def test_roles_are_named() -> None:

@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.io.strategies import INT64, NAMES, examples
-from tests.strategies import one_line_error
+from tests.strategies import SETTINGS, one_line_error
 from tgx_anchor.io.columns import (
     RowError,
     read_flags,
     read_ids,
     read_numbers,
     read_roles,
+    read_sides,
     read_times,
+    read_types,
     row_number,
     to_column,
 )
@@ -222,6 +224,55 @@ def test_roles() -> None:
     assert (role.tolist(), names) == ([0, 2], ['to', 'from', 'cc'])
     with one_line_error("'role_names'", "'cc' in row 2"):
         read_roles('role', column, row_number, ['to'])
+
+
+def test_types() -> None:
+    types, names = read_types('t', to_column('t', ['to', None, 'cc', ' NA ', 'to']))
+    assert (types.tolist(), names) == ([1, -1, 0, -1, 1], ['cc', 'to'])
+    types, names = read_types('t', to_column('t', [3, None, 0]))
+    assert (types.tolist(), names) == ([3, -1, 0], None)
+    types, names = read_types('t', to_column('t', ['3', '', '0']), is_text=True)
+    assert (types.tolist(), names) == ([3, -1, 0], None)
+    column = to_column('t', [None, 'to', 'cc'])
+    assert read_types('t', column, names=['cc', 'to'])[0].tolist() == [-1, 1, 0]
+    # Rows are those of the whole column.
+    with one_line_error("'type_names'", "'cc' in row 3"):
+        read_types('t', column, names=['to'])
+    with one_line_error("'t'", 'zero or more', 'got -4 in row 2'):
+        read_types('t', to_column('t', [None, -4]))
+    assert read_types('t', to_column('t', []))[0].tolist() == []
+    assert read_types('t', to_column('t', [None, None]))[0].tolist() == [-1, -1]
+
+
+@given(st.lists(st.sampled_from(['a', 'b', 'c', None, 'NA', '']), max_size=8))
+@SETTINGS
+def test_types_match_a_loop(values: list[str | None]) -> None:
+    types, names = read_types('t', to_column('t', values))
+    given_names = sorted({v for v in values if v not in (None, 'NA', '')})
+    assert (names or []) == given_names
+    expected = [-1 if v in (None, 'NA', '') else given_names.index(v) for v in values]
+    assert types.tolist() == expected
+
+
+SIDE_WORDS = {'tail': 0, 'Source': 0, 'FROM ': 0, 'head': 1, 'target': 1, 'to': 1}
+
+
+@given(st.lists(st.sampled_from([*SIDE_WORDS, None, 'n/a', 'left']), max_size=6))
+@SETTINGS
+def test_sides_match_a_loop(values: list[str | None]) -> None:
+    column = to_column('side', values)
+    if 'left' in values:
+        place = f"got 'left' in row {values.index('left') + 1}"
+        with one_line_error("'side' must be tail, head or left empty", place):
+            read_sides('side', column)
+        return
+    expected = [SIDE_WORDS.get(str(value), -1) for value in values]
+    assert read_sides('side', column).tolist() == expected
+
+
+@pytest.mark.parametrize('values', [[0, 1, None], [0.0, 1.0, math.nan], ['0', '1', '']])
+def test_sides_are_also_numbers(values: list[Any]) -> None:
+    assert read_sides('side', to_column('side', values)).tolist() == [0, 1, -1]
 
 
 # Flags ###########################################################################

@@ -93,6 +93,54 @@ def test_read_hif() -> None:
     assert 'hyperedge_weight' not in data
 
 
+def test_hif_of_sides_and_types() -> None:
+    incidences = [
+        {'edge': 'r', 'node': 'a', 'direction': 'tail'},
+        {'edge': 'r', 'node': 'b', 'direction': 'head'},
+        {'edge': 's', 'node': 'b'},
+    ]
+    source = {
+        'network-type': 'directed',
+        'nodes': [{'node': 'b', 'attrs': {'type': 'enzyme'}}],
+        'edges': [{'edge': 's', 'attrs': {'type': 3}}],
+        'incidences': incidences,
+    }
+    data = read_hif(source)
+    assert data.node_id == ['b', 'a']
+    # By hyperedge: 's', then 'r'.
+    assert data.incidence_side.tolist() == [-1, 0, 1]
+    assert data['y'].tolist() == [False, True, False]
+    assert data.node_type.tolist() == [0, -1]
+    assert data.node_type_names == ['enzyme']
+    assert data.hyperedge_type.tolist() == [3, -1]
+    assert data.hyperedge_type_names == []
+    # Tails are anchors in documents of others only.
+    data.y = torch.zeros(3, dtype=torch.bool)
+    written = write_hif(data)
+    assert written['network-type'] == 'directed'
+    assert [r.get('direction') for r in written['incidences']] == [None, 'tail', 'head']
+    again = read_hif(written)
+    for key in ('y', 'incidence_side', 'node_type', 'hyperedge_type'):
+        assert torch.equal(again[key], data[key])
+    assert again.node_type_names == ['enzyme']
+    assert again.hyperedge_type_names == []
+    jsonschema = pytest.importorskip('jsonschema')
+    jsonschema.validate(written, SCHEMA)
+
+
+def test_types_of_other_programs() -> None:
+    source = {
+        'nodes': [{'node': 1, 'attrs': {'type': [2]}}],
+        'incidences': [{'edge': 1, 'node': 1}],
+    }
+    with pytest.warns(UserWarning, match="'type' of the nodes are not read"):
+        assert 'node_type' not in read_hif(source)
+    source['metadata'] = {'tgx_anchor': {'node_type_names': ['a']}}
+    source['nodes'] = [{'node': 1, 'attrs': {'type': 'b'}}]
+    with one_line_error("'node_type_names'", "got 'b'"):
+        read_hif(source)
+
+
 def test_read_hif_of_incidences_alone() -> None:
     incidences = [{'edge': e, 'node': v} for e, v in [('b', 3), ('a', 3), ('b', 1)]]
     data = read_hif({'incidences': incidences})

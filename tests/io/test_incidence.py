@@ -234,6 +234,79 @@ def test_read_incidence_numbers_roles() -> None:
     assert 'role_names' not in numbered
 
 
+SIDED = {
+    'group': ['a', 'a', 'b', 'b', 'c'],
+    'member': ['u', 'v', 'v', 'w', 'u'],
+    'is_anchor': [True, False, None, None, None],
+    'side': ['tail', 'head', 'to', None, 'From'],
+    'group_type': ['mail', 'mail', 'chat', '', None],
+    'member_type': ['x', 'y', None, None, 'x'],
+}
+
+
+def test_read_incidence_reads_sides_and_types() -> None:
+    data = read_incidence(SIDED)
+    assert data.incidence_side.tolist() == [0, 1, 1, -1, 0]
+    assert data.hyperedge_type.tolist() == [1, 0, -1]
+    assert data.hyperedge_type_names == ['chat', 'mail']
+    assert data.node_type.tolist() == [0, 1, -1]
+    assert data.node_type_names == ['x', 'y']
+    names = {'side': 'way', 'group_type': 'kind', 'member_type': 'job'}
+    other = {names.get(key, key): column for key, column in SIDED.items()}
+    assert plain(read_incidence(other, **names)) == plain(data)
+    with pytest.warns(UserWarning, match="'way', 'kind', 'job'"):
+        plainer = read_incidence(other)
+    assert not {'incidence_side', 'hyperedge_type', 'node_type'} & {*plainer.keys()}
+
+
+@pytest.mark.parametrize('suffix', SUFFIXES)
+def test_sides_and_types_round_trip(suffix: str, tmp_path: Path) -> None:
+    data = read_incidence(SIDED)
+    # Parquet keeps names that no row has.
+    if suffix == '.parquet':
+        data.hyperedge_type_names = ['chat', 'mail', 'meeting']
+    path = tmp_path / f'table{suffix}'
+    data.to_incidence(path)
+    again = read_incidence(path)
+    for key in ('incidence_side', 'hyperedge_type', 'node_type'):
+        assert torch.equal(again[key], data[key])
+    assert again.hyperedge_type_names == data.hyperedge_type_names
+    assert again.node_type_names == data.node_type_names
+
+
+def test_type_of_a_group_is_the_same_in_all_rows() -> None:
+    with one_line_error("'group_type'", 'all rows of', "'mail' before and 'chat'"):
+        read_incidence(SIDED | {'group_type': ['mail', 'chat', 'mail', 'mail', None]})
+    with one_line_error("'member_type'", "all rows of 'u'", 'got 2 before and 3'):
+        read_incidence(SIDED | {'member_type': [2, None, None, 1, 3]})
+
+
+def test_side_that_is_no_direction() -> None:
+    table = SIDED | {'side': ['left', 'right', None, None, 'left']}
+    with pytest.warns(UserWarning, match="'side' holds other words than tail and head"):
+        assert 'incidence_side' not in read_incidence(table)
+    with one_line_error("'side' must be tail, head or left empty", "got 'left'"):
+        read_incidence(table, side='side')
+
+
+def test_sides_of_anchors_that_become_members() -> None:
+    table = {key: SIDED[key] for key in ('group', 'member', 'side', 'member_type')}
+    known = {'group': ['b'], 'anchor': ['z']}
+    with pytest.warns(UserWarning, match='become members'):
+        data = read_incidence(table, known=known)
+    assert to_groups(data) == [[0, 1], [1, 2, 3], [0]]
+    assert data.incidence_side.tolist() == [0, 1, 1, -1, -1, 0]
+    assert data.node_type.tolist() == [0, 1, -1, -1]
+
+
+def test_types_of_wide_tables() -> None:
+    table = {'members': ['a;b', 'b;c'], 'group_type': ['x', None]}
+    assert read_incidence(table).hyperedge_type.tolist() == [0, -1]
+    for key in ('side', 'member_type'):
+        with one_line_error(f"'{key}' must be left out", 'whole group'):
+            read_incidence(table | {'z': ['x', 'y']}, **{key: 'z'})
+
+
 def test_read_incidence_collects_attributes() -> None:
     data = read_incidence(
         {

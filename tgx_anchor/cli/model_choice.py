@@ -22,6 +22,7 @@ class ModelName(str, Enum):
     AUTO = 'auto'
     STACKED = 'stacked'
     ANCHOR_RADAR = 'anchor-radar'
+    CONTEXT = 'context'
 
 
 ModelOption = Annotated[
@@ -30,7 +31,8 @@ ModelOption = Annotated[
         '--model',
         help=f'The model to fit; auto is stacked if at least {MIN_KNOWN} different '
         'groups of two or more have a known anchor and there are at most '
-        f'{MAX_ROWS:,} rows of one member each, and anchor-radar otherwise.',
+        f'{MAX_ROWS:,} rows of one member each, and anchor-radar otherwise. Only '
+        'context uses sides and types.',
     ),
 ]
 
@@ -59,6 +61,7 @@ def choose_model(name: ModelName, data: 'AnchorData', seed: int = 0) -> ModelCho
     :class:`~tgx_anchor.nn.StackedAnchorRadar` of MLPs and boosted trees if it has at
     least :obj:`MIN_KNOWN` distinct node sets with a known anchor and another member,
     and at most :obj:`MAX_ROWS` incidences; else :class:`~tgx_anchor.nn.AnchorRadar`.
+    :class:`~tgx_anchor.nn.ContextAnchorRadar` is never chosen without being named.
 
     The choice never depends on the packages that are installed: without LightGBM, the
     stacked model raises a :class:`ValueError`.
@@ -68,7 +71,7 @@ def choose_model(name: ModelName, data: 'AnchorData', seed: int = 0) -> ModelCho
         data (AnchorData): The hypergraph.
         seed (int, optional): The seed of the model. (default: :obj:`0`)
     """
-    from tgx_anchor.nn import AnchorRadar, StackedAnchorRadar
+    from tgx_anchor.nn import AnchorRadar, ContextAnchorRadar, StackedAnchorRadar
 
     is_stacked, reason = name is ModelName.STACKED, "chosen by '--model'"
     if name is ModelName.AUTO:
@@ -76,6 +79,17 @@ def choose_model(name: ModelName, data: 'AnchorData', seed: int = 0) -> ModelCho
     time = data.get('hyperedge_time')
     if time is not None and not bool(time.isnan().all()):
         reason += '; times are used' if is_stacked else '; times are not used'
+    keys = {'incidence_side': 'sides', 'hyperedge_type': 'types', 'node_type': 'types'}
+    words = ' and '.join(dict.fromkeys(w for k, w in keys.items() if k in data))
+    if name is ModelName.CONTEXT:
+        if not words:
+            raise ValueError(
+                "'--model context' needs sides or types: name their columns by "
+                "'--side', '--group-type' or '--member-type'"
+            )
+        return ModelChoice(ContextAnchorRadar(seed=seed), name.value, reason)
+    if words:
+        reason += f'; {words} are not used'
     if not is_stacked:
         model = AnchorRadar(seed=seed)
         return ModelChoice(model, ModelName.ANCHOR_RADAR.value, reason)

@@ -95,6 +95,28 @@ class TableOptions:
             rich_help_panel=_TABLE,
         ),
     ] = None
+    side: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of sides in directed groups: tail or head (source or '
+            'target, from or to). Only the context model uses them.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    group_type: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of types of groups. Only the context model uses them.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
+    member_type: Annotated[
+        str | None,
+        typer.Option(
+            help='The column of types of members. Only the context model uses them.',
+            rich_help_panel=_TABLE,
+        ),
+    ] = None
     member_attr: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,6 +192,9 @@ class TableOptions:
             'members': self.members,
             'anchor': self.anchor,
             'time': self.time,
+            'side': self.side,
+            'group_type': self.group_type,
+            'member_type': self.member_type,
             'x': self.member_attr,
             'hyperedge_attr': self.group_attr,
         }
@@ -273,7 +298,12 @@ _NAMED = {
     'x': 'member-attr',
     'hyperedge_attr': 'group-attr',
     'skip_bad': 'skip-bad',
-    **{key: key for key in ('group', 'members', 'member', 'anchor', 'time', 'sep')},
+    'group_type': 'group-type',
+    'member_type': 'member-type',
+    **{
+        key: key
+        for key in ('group', 'members', 'member', 'anchor', 'time', 'side', 'sep')
+    },
 }
 
 
@@ -293,7 +323,7 @@ def name_options(text: str) -> str:
     text = re.sub(r"^'(out|memory)'(?= must\b)", r"'--\1'", text)
     text = re.sub(r"^'num_shards'(?= must\b)", "'--num-shards'", text)
     return re.sub(
-        rf"^'({names})'(?= must (be named|name)\b)",
+        rf"^'({names})'(?= must (be named|name|be left out)\b)",
         lambda m: f"'--{_NAMED[m[1]]}'",
         text,
     )

@@ -16,6 +16,7 @@ from torch_geometric.utils import cumsum, scatter
 from typing_extensions import Self
 
 from tgx_anchor.data.hypergraph_storage import (
+    NAME_LISTS,
     REFUSED,
     HypergraphNodeStorage,
     HypergraphStorage,
@@ -52,6 +53,11 @@ class AnchorData(Data):
     * incidences :math:`(P, *)`: :obj:`y`, :obj:`role` and :obj:`incidence_*`
 
     All other attributes belong to the hypergraph as a whole.
+    Three names have a meaning: :obj:`incidence_side` is the side of each member in a
+    directed hyperedge, 0 in its tail (a source) and 1 in its head (a destination), and
+    :obj:`node_type` and :obj:`hyperedge_type` are numbers of types, with their names in
+    :obj:`node_type_names` and :obj:`hyperedge_type_names`. In all of them, :obj:`-1`
+    stands for unknown.
     Sizes are stored and never guessed, so that isolated nodes and empty hyperedges
     are kept, and batching is right at all three levels.
     Members of :class:`~torch_geometric.data.Data` that are about pairwise edges
@@ -89,15 +95,18 @@ class AnchorData(Data):
         hyperedge_id (torch.Tensor or list[str], optional): The user's name of each
             hyperedge. (default: :obj:`None`)
         **kwargs: Further attributes: masks; :obj:`hyperedge_time`, in which NaN
-            stands for an unknown time; :obj:`column_names`, :obj:`role_names` and
-            :obj:`source`.
+            stands for an unknown time; :obj:`incidence_side`, :obj:`node_type` and
+            :obj:`hyperedge_type`; :obj:`column_names`, :obj:`role_names`,
+            :obj:`node_type_names`, :obj:`hyperedge_type_names` and :obj:`source`.
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
         - **x:** :math:`(N, F_V)`
         - **hyperedge_attr:** :math:`(M, F_E)`
         - **incidence_attr:** :math:`(P, F)`
-        - **y, role:** :math:`(P)`
+        - **y, role, incidence_side:** :math:`(P)`
+        - **node_type:** :math:`(N)`
+        - **hyperedge_type:** :math:`(M)`
         - **train_mask, val_mask, test_mask:** :math:`(M)` or :math:`(M, S)`
     """
 
@@ -258,16 +267,44 @@ class AnchorData(Data):
         r"""The names of the roles, in the order of their numbers; empty if there are
         none, or if the hypergraphs of a batch do not agree.
         """
-        first, *others = _leaves(self._store.get('role_names', []))
-        return first if all(other == first for other in others) else []
+        return self._name_list('role_names')
 
     @role_names.setter
     def role_names(self, value: Any) -> None:
+        self._set_name_list('role_names', value)
+
+    @property
+    def node_type_names(self) -> list[str]:
+        r"""The names of the types of nodes, in the order of their numbers, like
+        :obj:`role_names`.
+        """
+        return self._name_list('node_type_names')
+
+    @node_type_names.setter
+    def node_type_names(self, value: Any) -> None:
+        self._set_name_list('node_type_names', value)
+
+    @property
+    def hyperedge_type_names(self) -> list[str]:
+        r"""The names of the types of hyperedges, in the order of their numbers, like
+        :obj:`role_names`.
+        """
+        return self._name_list('hyperedge_type_names')
+
+    @hyperedge_type_names.setter
+    def hyperedge_type_names(self, value: Any) -> None:
+        self._set_name_list('hyperedge_type_names', value)
+
+    def _name_list(self, key: str) -> list[str]:
+        first, *others = _leaves(self._store.get(key, []))
+        return first if all(other == first for other in others) else []
+
+    def _set_name_list(self, key: str, value: Any) -> None:
         if isinstance(value, (list, tuple)) and not any(
             isinstance(name, list) for name in value
         ):
             value = self._per_graph(list(value))
-        self._store['role_names'] = value
+        self._store[key] = value
 
     def _per_graph(self, value: Any) -> Any:
         # A batch holds one entry per hypergraph.
@@ -460,7 +497,8 @@ class AnchorData(Data):
 
     def _check_attribute(self, key: str, value: Any) -> None:
         is_flag = key == 'y' or key.endswith('_mask')
-        is_tensor = is_flag or key == 'hyperedge_time'
+        is_number = key in ('incidence_side', 'node_type', 'hyperedge_type')
+        is_tensor = is_flag or is_number or key == 'hyperedge_time'
         if is_tensor and not isinstance(value, Tensor):
             raise ValueError(f"'{key}' must be a tensor (got {type(value).__name__})")
         owner = str(level(key))
@@ -482,10 +520,24 @@ class AnchorData(Data):
         dtype = getattr(value, 'dtype', type(value))
         if is_flag and dtype != torch.bool:
             raise ValueError(f"'{key}' must hold booleans (got {dtype})")
-        if key in ('y', 'hyperedge_time') and value.dim() != 1:
+        if (is_number or key in ('y', 'hyperedge_time')) and value.dim() != 1:
             raise ValueError(
                 f"'{key}' must have one dimension (got {list(value.size())})"
             )
+        if is_number:
+            self._check_numbers(key, value)
+
+    def _check_numbers(self, key: str, value: Tensor) -> None:
+        is_flag = value.dtype == torch.bool
+        if is_flag or value.is_floating_point() or value.is_complex():
+            raise ValueError(f"'{key}' must hold integers (got {value.dtype})")
+        bad = value < -1
+        rule = 'must not be below -1, which stands for unknown'
+        if key == 'incidence_side':
+            bad |= value > 1
+            rule = 'must be 0 (tail), 1 (head) or -1 (unknown)'
+        if bad.any():
+            raise ValueError(f"'{key}' {rule} (got {value[bad][0].item()})")
 
     def _check_names(self) -> None:
         for key, names in self.column_names.items():
@@ -499,15 +551,16 @@ class AnchorData(Data):
                     f"'column_names' must hold {width} names for '{key}', one per "
                     f'column (got {len(names)})'
                 )
-        role, count = self._store.get('role'), len(self.role_names)
-        if count > 0 and isinstance(role, Tensor):
-            # Negative numbers stand for unknown roles.
-            outside = role[role >= count]
-            if outside.numel() > 0:
-                raise ValueError(
-                    f"'role' must be below {count}, the number of 'role_names' "
-                    f'(got {outside[0].item()})'
-                )
+        for key, list_name in NAME_LISTS.items():
+            value, count = self._store.get(key), len(self._name_list(list_name))
+            if count > 0 and isinstance(value, Tensor):
+                # Negative numbers stand for what is unknown.
+                outside = value[value >= count]
+                if outside.numel() > 0:
+                    raise ValueError(
+                        f"'{key}' must be below {count}, the number of '{list_name}' "
+                        f'(got {outside[0].item()})'
+                    )
 
     # Order ###################################################################
 
@@ -778,6 +831,9 @@ class AnchorData(Data):
         addresses: bool = False,
         role: str = 'role',
         time: str | None = None,
+        side: str | None = None,
+        group_type: str | None = None,
+        member_type: str | None = None,
         known: Any = None,
         x: Sequence[str] | None = None,
         hyperedge_attr: Sequence[str] | None = None,
@@ -802,6 +858,9 @@ class AnchorData(Data):
             addresses=addresses,
             role=role,
             time=time,
+            side=side,
+            group_type=group_type,
+            member_type=member_type,
             known=known,
             x=x,
             hyperedge_attr=hyperedge_attr,

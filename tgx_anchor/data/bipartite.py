@@ -6,6 +6,7 @@ import torch
 from torch_geometric.data import HeteroData
 
 from tgx_anchor.data.anchor_data import AnchorData
+from tgx_anchor.data.hypergraph_storage import NAME_LISTS
 from tgx_anchor.utils.messages import listed
 
 RELATION = ('node', 'in', 'hyperedge')
@@ -36,7 +37,7 @@ def to_bipartite(data: AnchorData) -> HeteroData:
         level = data.level(key)
         if level is not None:
             store[level][_RENAMED.get(key, key)] = value
-        elif key in ('column_names', 'role_names'):
+        elif key in ('column_names', *NAME_LISTS.values()):
             out[key] = getattr(data, key)
         elif key not in ('num_nodes', 'num_hyperedges', 'hyperedge_index'):
             out[key] = value

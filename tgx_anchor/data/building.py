@@ -358,6 +358,36 @@ def list_roles(data: AnchorData) -> list[int] | list[str] | None:
     return [str(names[r]) for r in number.tolist()]
 
 
+def list_types(data: AnchorData, key: str) -> list[int | str | None] | None:
+    r"""Returns the type of each node or hyperedge, by name where the names are known,
+    with :obj:`None` where it is unknown; or :obj:`None` if there are no types.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        key (str): :obj:`"node_type"` or :obj:`"hyperedge_type"`.
+    """
+    value = data.get(key)
+    if value is None:
+        return None
+    names = check_ids(f'{key}_names', getattr(data, f'{key}_names'))
+    number = to_integers(key, value).tolist()
+    if not names:
+        return [None if n < 0 else n for n in number]
+    return [None if n < 0 else str(names[n]) for n in number]
+
+
+def list_sides(data: AnchorData) -> list[str | None] | None:
+    r"""Returns the side of each incidence, :obj:`"tail"` or :obj:`"head"`, with
+    :obj:`None` where it is unknown; or :obj:`None` if there are no sides.
+    """
+    value = data.get('incidence_side')
+    if value is None:
+        return None
+    # The last one is for -1.
+    words = ('tail', 'head', None)
+    return [words[side] for side in to_integers('incidence_side', value).tolist()]
+
+
 def list_times(data: AnchorData) -> list[float | None]:
     r"""Returns the time of each hyperedge, and :obj:`None` where it is unknown."""
     time = data.hyperedge_time

@@ -34,11 +34,11 @@ REFUSED = {
     'get_all_edge_attrs': _INDEX,
     'get_edge_index': _INDEX,
     'has_self_loops': "'hyperedge_size == 1' for the groups of one member",
-    'is_directed': _GRAPH,
+    'is_directed': f"'incidence_side' for directed hyperedges, {_GRAPH}",
     'is_edge_attr': f"'level(key)', or {_GRAPH}",
     'is_undirected': _GRAPH,
     'num_edge_features': "'num_hyperedge_features' or 'num_incidence_features'",
-    'num_edge_types': "'role'",
+    'num_edge_types': "'hyperedge_type'",
     'num_edges': "'num_hyperedges' or 'num_incidences'",
     'num_faces': "'num_hyperedges'",
     'put_edge_index': "'hyperedge_index'",
@@ -48,9 +48,15 @@ REFUSED = {
 }
 
 
+#: The lists of names of numbered attributes, by the name of the attribute.
+NAME_LISTS = {
+    'role': 'role_names',
+    'node_type': 'node_type_names',
+    'hyperedge_type': 'hyperedge_type_names',
+}
 _NAMES: dict[str, Callable[[], Any]] = {
     'column_names': dict,
-    'role_names': list,
+    **dict.fromkeys(NAME_LISTS.values(), list),
     'source': type(None),
 }
 
@@ -96,6 +102,9 @@ def level(key: str) -> Level | None:
         key (str): The name of the attribute.
     """
     if key == 'hyperedge_index' or key.endswith(('_batch', '_ptr')):
+        return None
+    if key in NAME_LISTS.values():
+        # One name per type, not one per node or hyperedge.
         return None
     if key in ('x', 'pos') or key.startswith('node_'):
         return 'node'

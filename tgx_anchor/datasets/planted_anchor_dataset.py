@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import InMemoryDataset
 
 from tgx_anchor.data import AnchorData
@@ -37,6 +38,18 @@ class PlantedAnchorDataset(InMemoryDataset):
     So the degree hints at the anchor, but does not decide it (Observation 1), and the
     anchors of different groups tend to be the same people (Observation 2).
 
+    **Directed and typed groups.** With :obj:`directed`, every member has a side in
+    every group, the tail more often the higher its own tendency is; with
+    :obj:`num_types`, every group has a type. The strength of a person then depends on
+    this context :math:`c`,
+
+    .. math::
+        s_{v,c} = \sqrt{1 - \kappa} \, s_v + \sqrt{\kappa} \, \beta \, \epsilon_{v,c},
+
+    where :math:`\epsilon_{v,c}` is normal and has the correlation :math:`\rho` with the
+    tendency of the person to be on this side. With :math:`\kappa = 0`, sides and types
+    say nothing about anchors. Groups are the same as without them.
+
     The data holds :obj:`y`, :obj:`role`, the planted :obj:`node_strength`, numbers as
     :obj:`node_id` and :obj:`hyperedge_id`, and a :obj:`source` that names the arguments
     it was drawn with.
@@ -56,6 +69,12 @@ class PlantedAnchorDataset(InMemoryDataset):
             activity. (default: :obj:`0.25`)
         scale (float, optional): The standard deviation :math:`\beta` of the strengths;
             zero makes all anchors random. (default: :obj:`2.5`)
+        directed (bool, optional): If set to :obj:`True`, adds
+            :obj:`incidence_side`. (default: :obj:`False`)
+        num_types (int, optional): If larger than zero, adds :obj:`hyperedge_type`, with
+            this number of types. (default: :obj:`0`)
+        context (float, optional): The share :math:`\kappa` of the variance of strengths
+            that belongs to sides and types. (default: :obj:`0.5`)
         seed (int, optional): The seed of all random draws. (default: :obj:`0`)
         transform (callable, optional): A function that takes the data on every
             access and returns a transformed version. (default: :obj:`None`)
@@ -69,6 +88,9 @@ class PlantedAnchorDataset(InMemoryDataset):
         repeat: float = 0.2,
         correlation: float = 0.25,
         scale: float = 2.5,
+        directed: bool = False,
+        num_types: int = 0,
+        context: float = 0.5,
         seed: int = 0,
         transform: Callable[[AnchorData], AnchorData] | None = None,
     ) -> None:
@@ -86,6 +108,10 @@ class PlantedAnchorDataset(InMemoryDataset):
             raise ValueError(f"'correlation' must lie in [-1, 1] (got {correlation})")
         if not 0 <= scale < np.inf:
             raise ValueError(f"'scale' must lie in [0, inf) (got {scale})")
+        if num_types < 0:
+            raise ValueError(f"'num_types' must not be negative (got {num_types})")
+        if not 0 <= context <= 1:
+            raise ValueError(f"'context' must lie in [0, 1] (got {context})")
         super().__init__(None, transform)
         self.seed = seed
         rng = np.random.default_rng(seed)
@@ -95,7 +121,21 @@ class PlantedAnchorDataset(InMemoryDataset):
         node, hyperedge = _draw_groups(rng, activity, num_new, mean_size)
         node, hyperedge = _repeat_groups(rng, node, hyperedge, num_new, num_hyperedges)
         # The largest of the strengths plus Gumbel noise is a draw from their softmax.
-        noisy = strength[node] + rng.gumbel(size=node.size)
+        member = strength[node]
+        contexts: dict[str, Any] = {}
+        if directed or num_types > 0:
+            # Draws of their own leave the groups as they are.
+            own, contexts = _draw_contexts(
+                np.random.default_rng([seed, 1]),
+                (node, hyperedge, num_hyperedges),
+                num_nodes,
+                directed,
+                num_types,
+                correlation,
+            )
+            member = np.sqrt(1 - context) * member + np.sqrt(context) * scale * own
+            contexts['incidence_strength'] = _to_float(member)
+        noisy = member + rng.gumbel(size=node.size)
         best = np.full(num_hyperedges, -np.inf)
         np.maximum.at(best, hyperedge, noisy)
         y = torch.from_numpy(noisy == best[hyperedge])
@@ -106,13 +146,15 @@ class PlantedAnchorDataset(InMemoryDataset):
             y=y,
             role=(~y).long(),
             role_names=_ROLES,
-            node_strength=torch.from_numpy(strength).to(torch.get_default_dtype()),
+            node_strength=_to_float(strength),
+            **contexts,
             node_id=torch.arange(num_nodes),
             hyperedge_id=torch.arange(num_hyperedges),
             # Other arguments draw other people.
             source=(
                 f'planted {num_nodes} {num_hyperedges} {mean_size:g} {repeat:g} '
                 f'{correlation:g} {scale:g} seed {seed}'
+                + (f' {directed:d} {num_types} {context:g}' if contexts else '')
             ),
         )
         self.data, self.slices = self.collate([data])
@@ -137,6 +179,40 @@ def _strengths(
     known = (log_activity - log_activity.mean()) / max(log_activity.std(), 1e-12)
     own = rng.standard_normal(activity.size)
     return np.asarray(correlation * known + np.sqrt(1 - correlation**2) * own)
+
+
+def _to_float(value: NDArray[np.float64]) -> Tensor:
+    return torch.from_numpy(value).to(torch.get_default_dtype())
+
+
+def _draw_contexts(
+    rng: np.random.Generator,
+    groups: tuple[NDArray[np.int64], NDArray[np.int64], int],
+    num_nodes: int,
+    directed: bool,
+    num_types: int,
+    correlation: float,
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    # The part of the strength of each member that belongs to its context, and sides
+    # and types.
+    node, hyperedge, num_hyperedges = groups
+    out: dict[str, Any] = {}
+    side = np.zeros(node.size, dtype=np.int64)
+    kind = np.zeros(num_hyperedges, dtype=np.int64)
+    tendency = rng.standard_normal(num_nodes)
+    if directed:
+        is_tail = rng.random(node.size) < 1 / (1 + np.exp(-tendency[node]))
+        side = 1 - is_tail.astype(np.int64)
+        out['incidence_side'] = torch.from_numpy(side)
+    if num_types > 0:
+        kind = rng.integers(num_types, size=num_hyperedges)
+        out['hyperedge_type'] = torch.from_numpy(kind)
+        out['hyperedge_type_names'] = [f'type {k}' for k in range(num_types)]
+    own = rng.standard_normal((num_nodes, 2, max(num_types, 1)))
+    if directed:
+        hint = np.stack([tendency, -tendency], axis=1)[:, :, None]
+        own = correlation * hint + np.sqrt(1 - correlation**2) * own
+    return np.asarray(own[node, side, kind[hyperedge]]), out
 
 
 def _draw_groups(

@@ -35,7 +35,6 @@ from tgx_anchor.nn import (
     StackedAnchorRadar,
 )
 from tgx_anchor.nn.functional import aggregate_strength
-from tgx_anchor.nn.predictors.incidence_features import incidence_features
 from tgx_anchor.nn.predictors.known_anchors import check_data
 from tgx_anchor.transforms._topology import CENTRALITIES
 from tgx_anchor.utils import arange_by_ptr, draw_priority, group_topk
@@ -45,6 +44,11 @@ from tgx_anchor.utils.messages import shorten
 _EQUAL = 2.0
 # The number of groups whose features are in memory at once.
 _CHUNK_GROUPS = 4096
+# The attributes of nodes and hyperedges that stage 1 scores.
+_STAGE1_KEYS = (
+    *('x', 'hyperedge_attr', 'node_type', 'node_type_names'),
+    *('hyperedge_type', 'hyperedge_type_names'),
+)
 
 
 class _Strengths(NamedTuple):
@@ -579,11 +583,12 @@ class Explainer:
             hyperedge_index=index,
             num_nodes=data.num_nodes,
             num_hyperedges=data.num_hyperedges,
-            **{key: data[key] for key in ('x', 'hyperedge_attr') if key in data},
+            **{key: data[key] for key in _STAGE1_KEYS if key in data},
         )
-        if data.get('incidence_attr') is not None:
-            part.incidence_attr = data.incidence_attr[incidence]
-        return incidence_features(part, model.scale)
+        for key in ('incidence_attr', 'incidence_side'):
+            if data.get(key) is not None:
+                part[key] = data[key][incidence]
+        return model._features(part)
 
     def _reasons(
         self, parts: _Parts, place: int, two: Sequence[Candidate | None], size: int

@@ -39,6 +39,11 @@ FLAGS = {
     **dict.fromkeys((*TRUE, 'x', 'on'), True),
     **dict.fromkeys((*FALSE, *UNKNOWN, 'off', '-'), False),
 }
+SIDES = {
+    **dict.fromkeys(('tail', 'source', 'from', '0'), 0),
+    **dict.fromkeys(('head', 'target', 'destination', 'to', '1'), 1),
+    **dict.fromkeys(UNKNOWN, -1),
+}
 TEXT_TYPES = ('string', 'large_string', 'string_view')
 
 
@@ -306,6 +311,7 @@ def read_roles(
     locate: Locate = row_number,
     names: list[str] | None = None,
     is_text: bool = False,
+    list_name: str = 'role_names',
 ) -> tuple[Tensor, list[str] | None]:
     r"""Reads roles: integers are kept, strings are numbered.
 
@@ -318,6 +324,8 @@ def read_roles(
             :obj:`None`, the names in the column are numbered in sorted order.
             (default: :obj:`None`)
         is_text (bool, optional): See :func:`read_ids`. (default: :obj:`False`)
+        list_name (str, optional): The name of :obj:`names` in messages.
+            (default: :obj:`"role_names"`)
 
     Returns:
         The role of each row, and the names, or :obj:`None` for integers.
@@ -332,13 +340,107 @@ def read_roles(
     if odd.any():
         raise RowError(
             name,
-            "be one of the 'role_names'",
+            f"be one of the '{list_name}'",
             _where(odd[code]),
             lambda row: f'got {show_id(role, int(code[row]))}',
             locate,
         )
     ranks = torch.tensor([rank[str(value)] for value in role], dtype=torch.long)
     return ranks[torch.from_numpy(code)], names
+
+
+def read_types(
+    name: str,
+    column: Column,
+    locate: Locate = row_number,
+    names: list[str] | None = None,
+    is_text: bool = False,
+    list_name: str = 'type_names',
+) -> tuple[IntArray, list[str] | None]:
+    r"""Reads types of groups or members like roles, with :obj:`-1` where one is
+    missing.
+
+    Args:
+        name (str): The name of the column in messages.
+        column (pyarrow.ChunkedArray or list): The types: integers of zero or more,
+            which are kept, or strings, which are numbered.
+        locate (Callable[[int], str], optional): Names a row in messages.
+            (default: :obj:`row_number`)
+        names (list[str], optional): The names of the types by their number. If
+            :obj:`None`, the names in the column are numbered in sorted order.
+            (default: :obj:`None`)
+        is_text (bool, optional): See :func:`read_ids`. (default: :obj:`False`)
+        list_name (str, optional): The name of :obj:`names` in messages.
+            (default: :obj:`"type_names"`)
+
+    Returns:
+        The type of each row, and the names, or :obj:`None` for integers.
+    """
+    is_given = ~_is_unknown(column)
+    given = np.flatnonzero(is_given)
+    out = np.full(len(column), -1, dtype=np.int64)
+
+    def locate_given(row: int) -> str:
+        return locate(int(given[row]))
+
+    try:
+        part = take_rows(column, is_given)
+        number, found = read_roles(name, part, locate_given, names, is_text, list_name)
+    except RowError as error:
+        raise _moved(error, given, locate) from None
+    out[given] = number.numpy()
+    negative = _where(out[given] < 0)
+    if len(negative):
+        raise RowError(
+            name,
+            'hold names, or integers of zero or more',
+            given[negative],
+            lambda row: f'got {out[row]}',
+            locate,
+        )
+    return out, found
+
+
+def read_sides(name: str, column: Column, locate: Locate = row_number) -> IntArray:
+    r"""Reads the sides of members of directed groups: 0 for the tail, where a group
+    comes from, 1 for the head, where it goes to, and :obj:`-1` where the side is
+    missing.
+
+    Args:
+        name (str): The name of the column in messages.
+        column (pyarrow.ChunkedArray or list): The values: 0 and 1, or any of tail,
+            source, from, head, target, destination and to, in any case.
+        locate (Callable[[int], str], optional): Names a row in messages.
+            (default: :obj:`row_number`)
+    """
+    code, values = _distinct(column)
+    sides = [SIDES.get(_print(v).strip().lower().removesuffix('.0')) for v in values]
+    odd = np.array([side is None for side in sides], dtype=np.bool_)
+    rows = _where(odd[code])
+    if len(rows):
+        raise RowError(
+            name,
+            'be tail, head or left empty',
+            rows,
+            lambda row: f'got {shorten(values[code[row]])}',
+            locate,
+        )
+    return np.array(sides, dtype=np.int64)[code]
+
+
+def _is_unknown(column: Column) -> BoolArray:
+    # Null, NaN, or a word that stands for them.
+    code, values = _distinct(column)
+    words = [_print(value).strip().lower() in UNKNOWN for value in values]
+    return np.asarray(np.array(words, dtype=np.bool_)[code])
+
+
+def _moved(error: RowError, place: IntArray, locate: Locate) -> RowError:
+    # The same error about rows of the whole column.
+    back = {int(row): i for i, row in enumerate(place.tolist())}
+    out = RowError('', '', place[error.rows], lambda row: error.show(back[row]), locate)
+    out.rule = error.rule
+    return out
 
 
 # Flags #######################################################################
@@ -355,20 +457,9 @@ def read_flags(name: str, column: Column, locate: Locate = row_number) -> BoolAr
         locate (Callable[[int], str], optional): Names a row in messages.
             (default: :obj:`row_number`)
     """
-    if len(column) == 0:
-        return np.zeros(0, dtype=np.bool_)
-    if not isinstance(column, list) and pa.types.is_nested(column.type):
-        column = column.to_pylist()
-    if isinstance(column, list):
-        # Printed, all values that count as flags are among the known words.
-        column = pa.chunked_array([[_print(value) for value in column]])
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    encoded = column.unify_dictionaries().combine_chunks()
-    values = encoded.dictionary.to_pylist()
-    code = pc.fill_null(encoded.indices, len(values)).to_numpy()
+    code, values = _distinct(column)
     flags = [FLAGS.get(_print(value).strip().lower()) for value in values]
-    odd = np.array([*(flag is None for flag in flags), False], dtype=np.bool_)
+    odd = np.array([flag is None for flag in flags], dtype=np.bool_)
     rows = _where(odd[code])
     if len(rows):
         raise RowError(
@@ -378,7 +469,24 @@ def read_flags(name: str, column: Column, locate: Locate = row_number) -> BoolAr
             lambda row: f'got {shorten(values[code[row]])}',
             locate,
         )
-    return np.asarray(np.array([*flags, False], dtype=np.bool_)[code])
+    return np.asarray(np.array(flags, dtype=np.bool_)[code])
+
+
+def _distinct(column: Column) -> tuple[IntArray, list[Any]]:
+    # The number of the value of each row, and the distinct values; the last is missing.
+    if len(column) == 0:
+        return np.zeros(0, dtype=np.int64), [None]
+    if not isinstance(column, list) and pa.types.is_nested(column.type):
+        column = column.to_pylist()
+    if isinstance(column, list):
+        # Printed, all values that have a meaning are among the known words.
+        column = pa.chunked_array([[_print(value) for value in column]])
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    encoded = column.unify_dictionaries().combine_chunks()
+    values = encoded.dictionary.to_pylist()
+    code = pc.fill_null(encoded.indices, len(values)).to_numpy()
+    return code.astype(np.int64), [*values, None]
 
 
 def _print(value: Any) -> str:

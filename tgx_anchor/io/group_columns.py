@@ -27,12 +27,19 @@ _USUAL = {
     'anchor': 'anchor sender from asker organizer organiser host first_author',
     'role': 'role',
     'time': 'time',
+    'side': 'side',
+    'group_type': 'group_type',
+    'member_type': 'member_type',
 }
 USUAL = {meaning: names.split() for meaning, names in _USUAL.items()}
 # The columns of a file without a header.
 NUMBERED = {'group': '1', 'member': '2', 'anchor': '3'}
 DEFAULTS = {'group': 'group', 'member': 'member', 'anchor': 'is_anchor', 'role': 'role'}
-READ = ('group', 'member', 'is_anchor', 'role', 'time')
+# The columns of directions and types, which need not be given.
+CONTEXTS = ('side', 'group_type', 'member_type')
+READ = ('group', 'member', 'is_anchor', 'role', 'time', *CONTEXTS)
+# The lists of names that a table may bring along.
+NAME_LISTS = ('role_names', 'group_type_names', 'member_type_names')
 # Row numbers that pandas adds to a file.
 ROW_NUMBERS = ('', 'Unnamed: 0', '__index_level_0__')
 # The part of the metadata that this package writes and reads.
@@ -46,26 +53,30 @@ class GroupColumns:
 
     Args:
         asked (dict[str, str or None]): The names that the user gave or left, for
-            :obj:`"group"`, :obj:`"member"`, :obj:`"anchor"`, :obj:`"role"` and
-            :obj:`"time"`.
+            :obj:`"group"`, :obj:`"member"`, :obj:`"anchor"`, :obj:`"role"`,
+            :obj:`"time"`, :obj:`"side"`, :obj:`"group_type"` and
+            :obj:`"member_type"`.
         members (list[str]): The columns of members of a wide table.
         given (dict[str, list[str] or None]): The columns of each attribute.
         anchors_only (bool, optional): If set to :obj:`True`, a table need not list
             members: each row then names a group and its anchor.
             (default: :obj:`False`)
+        contexts (bool, optional): If set to :obj:`False`, sides and types are not
+            read. (default: :obj:`True`)
     """
 
     asked: dict[str, str | None]
     members: list[str]
     given: dict[str, list[str] | None]
     anchors_only: bool = False
+    contexts: bool = True
     # Filled in once the columns of the table are known.
     columns: dict[str, str] = field(default_factory=dict)
     lists: list[str] = field(default_factory=list)
     anchor_value: str | None = None
     numbered: bool = False
     attributes: dict[str, list[str]] = field(default_factory=dict)
-    role_names: list[str] | None = None
+    names: dict[str, list[str]] = field(default_factory=dict)
     guessed: dict[str, str] = field(default_factory=dict)
     ignored: list[Any] = field(default_factory=list)
 
@@ -86,18 +97,33 @@ class GroupColumns:
         anchor: str = 'is_anchor',
         role: str = 'role',
         time: str | None = None,
+        side: str | None = None,
+        group_type: str | None = None,
+        member_type: str | None = None,
         members: str | Sequence[str] | None = None,
         x: Sequence[str] | None = None,
         hyperedge_attr: Sequence[str] | None = None,
         incidence_attr: Sequence[str] | None = None,
         anchors_only: bool = False,
+        contexts: bool = True,
     ) -> 'GroupColumns':
         r"""Checks the names of columns that the user gives: see
         :func:`~tgx_anchor.io.incidence.inspect_incidence`.
         """
         asked = {'group': group, 'member': member, 'anchor': anchor, 'role': role}
         lists = [members] if isinstance(members, str) else list(members or ())
-        for name, column in (*asked.items(), *(('members', name) for name in lists)):
+        optional = {
+            'time': time,
+            'side': side,
+            'group_type': group_type,
+            'member_type': member_type,
+        }
+        named = {k: v for k, v in optional.items() if k in CONTEXTS and v is not None}
+        for name, column in (
+            *asked.items(),
+            *named.items(),
+            *(('members', name) for name in lists),
+        ):
             if not isinstance(column, str):
                 raise ValueError(f"'{name}' must be a string (got {shorten(column)})")
         given = {
@@ -114,7 +140,12 @@ class GroupColumns:
         chosen = {
             k: None if names is None else list(names) for k, names in given.items()
         }
-        return cls({**asked, 'time': time}, lists, chosen, anchors_only)
+        if named and not contexts:
+            raise ValueError(
+                f"'{next(iter(named))}' must be left out: sides and types are not "
+                f'kept in shards (got {shorten(next(iter(named.values())))})'
+            )
+        return cls({**asked, **optional}, lists, chosen, anchors_only, contexts)
 
     def choose(self, names: Sequence[Any], metadata: Mapping[bytes, bytes]) -> Choice:
         r"""Chooses the columns, for :func:`~tgx_anchor.io.table.read_table`.
@@ -133,8 +164,11 @@ class GroupColumns:
                 # Every anchor is in the list of members as well.
                 self.lists = ['']
                 self.lists = [self._find(names, 'anchor')]
-        for meaning in ('group', 'member', 'anchor', 'role', 'time'):
-            if self.lists and meaning in ('member', 'role'):
+        meanings = ('group', 'member', 'anchor', 'role', 'time')
+        for meaning in (*meanings, *(CONTEXTS if self.contexts else ())):
+            if self.lists and meaning in ('side', 'member_type'):
+                self._check_left_out(meaning)
+            if self.lists and meaning in ('member', 'role', 'side', 'member_type'):
                 continue
             needed = meaning == 'member' or (meaning == 'group' and not self.lists)
             column = self._find(names, meaning, optional=not needed)
@@ -152,6 +186,14 @@ class GroupColumns:
                 f'columns (got {listed(used)})'
             )
         return self._choose_attributes(names, used, metadata)
+
+    def _check_left_out(self, meaning: str) -> None:
+        if self.asked.get(meaning) is not None:
+            raise ValueError(
+                f"'{meaning}' must be left out where a row is a whole group (got "
+                f"{shorten(self.asked[meaning])}; 'member' reads a table with one row "
+                f'per member)'
+            )
 
     def _find(
         self,
@@ -207,7 +249,7 @@ class GroupColumns:
         self, names: Sequence[Any], used: list[str], metadata: Mapping[bytes, bytes]
     ) -> Choice:
         noted = _read_metadata(metadata)
-        self.role_names = noted.pop('role_names', None)
+        self.names = {key: noted.pop(key) for key in NAME_LISTS if key in noted}
         left = [name for name in names if name not in (*used, *ROW_NUMBERS)]
         named: dict[str, list[str]] = {}
         for key, given in self.given.items():
@@ -242,6 +284,11 @@ class GroupColumns:
         unread = [name for name in left if name not in numbers]
         self.ignored = list(dict.fromkeys([*self.ignored, *unread]))
         return Choice(used, numbers)
+
+    @property
+    def role_names(self) -> list[str] | None:
+        r"""The names of the roles that the table brings along."""
+        return self.names.get('role_names')
 
     @property
     def has_anchors_only(self) -> bool:
@@ -287,7 +334,7 @@ def _read_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
         noted = json.loads(metadata.get(OWNER, b'{}'))
         return {
             key: noted[key]
-            for key in (*PREFIXES, 'role_names')
+            for key in (*PREFIXES, *NAME_LISTS)
             if key in noted and all(isinstance(name, str) for name in noted[key])
         }
     except (ValueError, TypeError):

@@ -29,7 +29,9 @@ from tgx_anchor.data.building import (
     list_ids,
     list_incidences,
     list_roles,
+    list_sides,
     list_times,
+    list_types,
     merge_repeats,
     show_id,
     to_features,
@@ -40,7 +42,9 @@ from tgx_anchor.io.columns import (
     read_ids,
     read_numbers,
     read_roles,
+    read_sides,
     read_times,
+    read_types,
     to_column,
 )
 from tgx_anchor.io.files import check_is_file, paused_collection, replace_file
@@ -61,7 +65,9 @@ WEIGHTS = {
 }
 # The part of the metadata that this package writes and reads.
 OWNER = 'tgx_anchor'
-OWN_KEYS = ('incidences', 'role_names', 'column_names')
+NAME_LISTS = ('role_names', 'node_type_names', 'hyperedge_type_names')
+OWN_KEYS = ('incidences', *NAME_LISTS, 'column_names')
+TYPES = {'nodes': 'node_type', 'edges': 'hyperedge_type'}
 MISSING = object()
 
 Record = Mapping[str, Any]
@@ -109,10 +115,12 @@ def read_hif(
     * of incidences, :obj:`"is_anchor"` (missing where the anchor is unknown),
       :obj:`"role"` (integers, or strings that are numbered in sorted order) and
       :obj:`"incidence_attr"`, a list of numbers
-    * of nodes, :obj:`"x"`, a list of numbers
-    * of edges, :obj:`"hyperedge_attr"`, a list of numbers, :obj:`"time"`, a number or
-      a date, which becomes :obj:`data.hyperedge_time`, and all masks such as
-      :obj:`"train_mask"`, a boolean or a list of booleans
+    * of nodes, :obj:`"x"`, a list of numbers, and :obj:`"type"` (an integer or a name,
+      missing where it is unknown), which becomes :obj:`data.node_type`
+    * of edges, :obj:`"hyperedge_attr"`, a list of numbers, :obj:`"type"`, which becomes
+      :obj:`data.hyperedge_type`, :obj:`"time"`, a number or a date, which becomes
+      :obj:`data.hyperedge_time`, and all masks such as :obj:`"train_mask"`, a boolean
+      or a list of booleans
 
     and the weights, which become :obj:`data.node_weight`,
     :obj:`data.hyperedge_weight` and :obj:`data.incidence_weight`, where a missing one
@@ -122,9 +130,10 @@ def read_hif(
     has to be as it was written, except that other programs may have dropped the
     attributes of incidences: a warning then names them.
 
-    In a directed hypergraph without :obj:`"is_anchor"`, the tail of a hyperedge, such
-    as the sender of an e-mail, is its anchor; if there are more tails than
-    :obj:`max_anchors`, the anchor is unknown.
+    The directions of incidences become :obj:`data.incidence_side`, with :obj:`-1` where
+    there is none. In a directed hypergraph of another program without
+    :obj:`"is_anchor"`, the tail of a hyperedge, such as the sender of an e-mail, is its
+    anchor; if there are more tails than :obj:`max_anchors`, the anchor is unknown.
 
     Args:
         source (Mapping or str or os.PathLike): The document, or the path of a file.
@@ -161,7 +170,8 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
     metadata = _check_object('metadata', document.get('metadata', {}))
     is_own = OWNER in metadata
     own = _check_object(f'metadata.{OWNER}', metadata.get(OWNER, {}), OWN_KEYS)
-    names = {key: _check_names(key, own[key]) for key in OWN_KEYS[:2] if key in own}
+    listed_keys = ('incidences', *NAME_LISTS)
+    names = {key: _check_names(key, own[key]) for key in listed_keys if key in own}
     _warn_lost([k for k in names.get('incidences', ()) if k not in incidences.keys])
     locate = incidences.locate
     attributes = {**_attributes(nodes, is_own), **_attributes(edges, is_own)}
@@ -172,10 +182,29 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
             incidence['role'], role_names = read_roles(
                 'role', to_column('role', incidences.column('role')), locate, role_names
             )
+    direction = _directions(records['incidences'], place)
+    if direction is not None:
+        incidence['incidence_side'] = direction
+    type_names: dict[str, list[str] | None] = {}
+    for level, key in ((nodes, TYPES['nodes']), (edges, TYPES['edges'])):
+        if 'type' not in level.keys:
+            continue
+        with _foreign(level, 'type', is_own):
+            column = to_column('type', [attrs.get('type') for attrs in level.attrs])
+            number, type_names[f'{key}_names'] = read_types(
+                'type',
+                column,
+                level.locate,
+                names.get(f'{key}_names'),
+                list_name=f'{key}_names',
+            )
+            attributes[key] = torch.from_numpy(number)
     column_names = _column_names(
         own.get('column_names', {}), {**attributes, **incidence}
     )
-    y = _find_tails(records['incidences'], place, hyperedge, max_anchors)
+    y = np.zeros(len(place), dtype=np.bool_)
+    if not is_own:
+        y = _find_tails(records['incidences'], place, hyperedge, max_anchors)
     if 'is_anchor' in incidences.keys:
         flags = [attrs.get('is_anchor') for attrs in incidences.attrs]
         with _foreign(incidences, 'is_anchor', is_own):
@@ -199,6 +228,7 @@ def _read_document(source: Any, max_anchors: int | None) -> AnchorData:
         hyperedge_id=hyperedge_id,
         role_names=role_names,
         column_names=column_names or None,
+        **type_names,
         **attributes,
     )
 
@@ -221,6 +251,13 @@ def _warn_lost(lost: list[str]) -> None:
             f'program has left them out of the document',
             stacklevel=4,
         )
+
+
+def _directions(records: list[Record], place: IntArray) -> Tensor | None:
+    words = [records[i].get('direction') for i in place]
+    if not any(words):
+        return None
+    return torch.from_numpy(read_sides('direction', list(words)))
 
 
 def _find_tails(
@@ -385,6 +422,7 @@ def _list_unread(level: _Level) -> list[str]:
         known |= {'is_anchor', 'role'}
     is_edge = level.name == 'edges'
     known |= {'time'} if is_edge else set()
+    known |= {'type'} if level.name in TYPES else set()
     return [k for k in level.keys if k not in known and not (is_edge and _is_mask(k))]
 
 
@@ -479,7 +517,8 @@ def write_hif(
 
     All nodes and hyperedges are listed, in their order. Without
     :obj:`data.node_id` or :obj:`data.hyperedge_id`, positions serve as ids. The names
-    of columns and roles go to the metadata. A warning names the attributes that the
+    of columns, roles and types go to the metadata. With :obj:`data.incidence_side`, the
+    document is a directed hypergraph. A warning names the attributes that the
     format does not hold.
 
     Args:
@@ -495,6 +534,7 @@ def write_hif(
         data,
         {
             *('node_id', 'hyperedge_id', 'y', 'role', 'hyperedge_time'),
+            *('incidence_side', *TYPES.values()),
             *chain(FEATURES.values(), WEIGHTS.values(), masks),
         },
         'the Hypergraph Interchange Format',
@@ -510,6 +550,13 @@ def write_hif(
         attrs['incidences']['role'] = list(role)
         if getattr(data, 'role_names', None):
             own['role_names'] = list(map(str, data.role_names))
+    for name, key in TYPES.items():
+        types = list_types(data, key)
+        if types is not None:
+            attrs[name]['type'] = list(types)
+            type_names = getattr(data, f'{key}_names')
+            if type_names:
+                own[f'{key}_names'] = list(map(str, type_names))
     column_names = {}
     for name, key in FEATURES.items():
         matrix = get_matrix(data, key)
@@ -537,8 +584,12 @@ def write_hif(
             name: _to_records(ids[name], _weight_of(data, WEIGHTS[name]), attrs[name])
             for name in ids
         }
+    side = list_sides(data)
+    for record, direction in zip(records['incidences'], side or (), strict=False):
+        if direction is not None:
+            record['direction'] = direction
     document = {
-        'network-type': 'undirected',
+        'network-type': 'undirected' if side is None else 'directed',
         'metadata': {OWNER: own},
         **records,
     }

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -26,7 +26,9 @@ from tgx_anchor.data.building import (
     list_ids,
     list_incidences,
     list_roles,
+    list_sides,
     list_times,
+    list_types,
     merge_repeats,
     show_id,
     to_features,
@@ -39,7 +41,9 @@ from tgx_anchor.io.columns import (
     read_ids,
     read_numbers,
     read_roles,
+    read_sides,
     read_times,
+    read_types,
 )
 from tgx_anchor.io.good_rows import RowPlaces, read_good_rows
 from tgx_anchor.io.group_columns import (
@@ -87,6 +91,9 @@ def inspect_incidence(
     addresses: bool = False,
     role: str = 'role',
     time: str | None = None,
+    side: str | None = None,
+    group_type: str | None = None,
+    member_type: str | None = None,
     known: Any = None,
     x: Sequence[str] | None = None,
     hyperedge_attr: Sequence[str] | None = None,
@@ -138,6 +145,15 @@ def inspect_incidence(
     * the time of the group (optional): numbers, or dates, which become seconds since
       1970. It is kept in :obj:`data.hyperedge_time`, NaN where it is missing or cannot
       be read. Of several in a group, the first counts.
+    * the side of the member (optional, long tables) in a directed group: tail, source,
+      from or 0; head, target, destination, to or 1. It is kept in
+      :obj:`data.incidence_side`, as 0 in the tail, 1 in the head and :obj:`-1` where it
+      is missing. A column :obj:`"side"` that is not asked for and holds other words is
+      not read.
+    * the type of the group, and that of the member (optional, the latter in long tables
+      only), the same in all rows where it is given: read like roles, and kept in
+      :obj:`data.hyperedge_type` and :obj:`data.node_type` with their names, :obj:`-1`
+      where it is missing.
     * numbers (optional), which make up :obj:`data.x`, :obj:`data.hyperedge_attr` and
       :obj:`data.incidence_attr` in the order of the columns, by default those whose
       names start with :obj:`node_`, :obj:`hyperedge_` and :obj:`incidence_`. The
@@ -178,6 +194,13 @@ def inspect_incidence(
             default. (default: :obj:`"role"`)
         time (str, optional): The column of the times. If :obj:`None`, the column
             :obj:`"time"` if there is one. (default: :obj:`None`)
+        side (str, optional): The column of the sides. If :obj:`None`, the column
+            :obj:`"side"` if there is one. (default: :obj:`None`)
+        group_type (str, optional): The column of the types of groups. If :obj:`None`,
+            the column :obj:`"group_type"` if there is one. (default: :obj:`None`)
+        member_type (str, optional): The column of the types of members. If
+            :obj:`None`, the column :obj:`"member_type"` if there is one.
+            (default: :obj:`None`)
         known (Any, optional): A second table with known anchors, of which the columns
             :obj:`"group"` and :obj:`"anchor"` are read. (default: :obj:`None`)
         x (list[str], optional): The columns of :obj:`data.x`, equal in all rows of a
@@ -214,6 +237,9 @@ def inspect_incidence(
         anchor=anchor,
         role=role,
         time=time,
+        side=side,
+        group_type=group_type,
+        member_type=member_type,
         members=members,
         x=x,
         hyperedge_attr=hyperedge_attr,
@@ -420,6 +446,26 @@ class _Assembly:
                 f'attributes of members (got {show_id(node_id, int(node[first]))} for '
                 f'group {show_id(hyperedge_id, int(hyperedge[first]))})'
             )
+        if 'side' in layout.columns:
+            found = self._read_sides(get, locate)
+            if found is not None:
+                # Anchors that become members have no row that tells their side.
+                more = np.full(len(node) - size, -1, dtype=np.int64)
+                incidence['incidence_side'] = from_numpy(np.append(found, more))
+        for key, meaning, number, ids in (
+            ('hyperedge_type', 'group_type', hyperedge, hyperedge_id),
+            ('node_type', 'member_type', node, node_id),
+        ):
+            if meaning in layout.columns:
+                name = layout.columns[meaning]
+                known_names = layout.names.get(f'{meaning}_names')
+                code_of, names = read_types(
+                    name, get(name), locate, known_names, is_text, f'{key}_names'
+                )
+                value = _one_type_per_owner(
+                    name, code_of, names, number[:size], ids, locate
+                )
+                other[key], other[f'{key}_names'] = from_numpy(value), names
         node, hyperedge = node[place], hyperedge[place]
         check_anchors(
             hyperedge,
@@ -439,6 +485,22 @@ class _Assembly:
             hyperedge_id=hyperedge_id,
             **other,
         )
+
+    def _read_sides(
+        self, get: Callable[[str], Column], locate: Locate
+    ) -> IntArray | None:
+        name = self.layout.columns['side']
+        try:
+            return read_sides(name, get(name), locate)
+        except RowError:
+            if self.layout.asked['side'] is not None:
+                raise
+            # Many things have two sides.
+            self.notes.append(
+                f'the column {name!r} holds other words than tail and head, and is not '
+                f'read'
+            )
+            return None
 
     def _note_merged(self, place: IntArray, size: int) -> None:
         merged = size - int((place < size).sum())
@@ -493,6 +555,36 @@ def _one_per_owner(
     return np.where(first < 0, 0.0, value[first] if len(value) else 0.0)
 
 
+def _one_type_per_owner(
+    name: str,
+    value: IntArray,
+    names: list[str] | None,
+    code: IntArray,
+    ids: Ids,
+    locate: Locate,
+) -> IntArray:
+    # The first type that is given counts, and no other may be given.
+    given = np.flatnonzero(value >= 0)
+    out = np.full(len(ids), -1, dtype=np.int64)
+    out[code[given[::-1]]] = value[given[::-1]]
+    rows = given[value[given] != out[code[given]]]
+
+    def show(number: int) -> str:
+        return shorten(number if names is None else names[number])
+
+    if len(rows):
+        raise RowError(
+            name,
+            f'be the same in all rows of {show_id(ids, int(code[rows[0]]))}',
+            rows,
+            lambda row: (
+                f'got {show(int(out[code[row]]))} before and {show(int(value[row]))}'
+            ),
+            locate,
+        )
+    return out
+
+
 # Writing #####################################################################
 
 
@@ -504,9 +596,10 @@ def write_incidence(
 
     The columns are :obj:`group`, :obj:`member`, :obj:`is_anchor` (:obj:`None` in a
     group whose anchor is unknown), :obj:`role` (by name where :obj:`data.role_names`
-    has them), the attributes under their names in :obj:`data.names`, and :obj:`time`
-    (:obj:`None` where it is unknown). A name that is taken gets the prefix of its
-    attribute, such as :obj:`node_`. Without :obj:`data.node_id` or
+    has them), :obj:`side`, :obj:`group_type` and :obj:`member_type` (:obj:`None` where
+    they are unknown), the attributes under their names in :obj:`data.names`, and
+    :obj:`time` (:obj:`None` where it is unknown). A name that is taken gets the prefix
+    of its attribute, such as :obj:`node_`. Without :obj:`data.node_id` or
     :obj:`data.hyperedge_id`, positions serve as ids.
 
     .. note::
@@ -544,6 +637,19 @@ def write_incidence(
         columns['role'] = list(role)
         if getattr(data, 'role_names', None):
             noted['role_names'] = list(map(str, data.role_names))
+    side = list_sides(data)
+    if side is not None:
+        columns['side'] = list(side)
+    for key, meaning, index in (
+        ('hyperedge_type', 'group_type', hyperedge),
+        ('node_type', 'member_type', node),
+    ):
+        types = list_types(data, key)
+        if types is not None:
+            columns[meaning] = [types[i] for i in index]
+            type_names = getattr(data, f'{key}_names')
+            if type_names:
+                noted[f'{meaning}_names'] = list(map(str, type_names))
     rows = {'x': node, 'hyperedge_attr': hyperedge, 'incidence_attr': slice(None)}
     for key, prefix in PREFIXES.items():
         matrix = get_matrix(data, key)
@@ -564,7 +670,11 @@ def write_incidence(
     )
     warn_unwritten(
         data,
-        ('node_id', 'hyperedge_id', 'y', 'role', 'hyperedge_time', *PREFIXES),
+        (
+            *('node_id', 'hyperedge_id', 'y', 'role', 'hyperedge_time'),
+            *('incidence_side', 'hyperedge_type', 'node_type'),
+            *PREFIXES,
+        ),
         'a table of incidences',
     )
     if path is not None:

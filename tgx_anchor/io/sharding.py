@@ -89,7 +89,7 @@ def write_shards(
             f"'num_shards' must lie in [1, {MAX_SHARDS:,}] (got {num_shards})"
         )
     size = read_memory(memory)
-    layout = GroupColumns.ask(**columns)
+    layout = GroupColumns.ask(**columns, contexts=False)
     stream = TableStream.open(table, layout.choose, encoding)
     reader = MembershipReader(stream, layout, tidy, addresses)
     root = Path(out)

@@ -1,5 +1,6 @@
 r"""Transforms of hypergraphs: input features and splits."""
 
+from tgx_anchor.transforms.add_directed_features import AddDirectedFeatures
 from tgx_anchor.transforms.add_pair_features import AddPairFeatures
 from tgx_anchor.transforms.add_random_walk_embedding import AddRandomWalkEmbedding
 from tgx_anchor.transforms.add_temporal_features import AddTemporalFeatures
@@ -9,6 +10,7 @@ from tgx_anchor.transforms.anchor_strength_features import AnchorStrengthFeature
 from tgx_anchor.transforms.random_hyperedge_split import RandomHyperedgeSplit
 
 __all__ = [
+    'AddDirectedFeatures',
     'AddPairFeatures',
     'AddRandomWalkEmbedding',
     'AddTemporalFeatures',

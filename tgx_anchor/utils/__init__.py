@@ -11,6 +11,14 @@ from tgx_anchor.utils.centrality import (
     eigenvector_centrality,
     pagerank,
 )
+from tgx_anchor.utils.directed_centrality import (
+    authority,
+    directed_pagerank,
+    in_coreness,
+    in_degree,
+    out_degree,
+    swap_sides,
+)
 from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
 from tgx_anchor.utils.group import (
     draw_priority,
@@ -47,11 +55,13 @@ __all__ = [
     'anchor_proportion',
     'anchor_purity',
     'arange_by_ptr',
+    'authority',
     'check_hyperedge_index',
     'collapse_incidences',
     'coreness',
     'degree',
     'digest',
+    'directed_pagerank',
     'distinct_hyperedges',
     'draw_priority',
     'eigenvector_centrality',
@@ -61,6 +71,8 @@ __all__ = [
     'group_topk',
     'hyperedge_blocks',
     'hypergraph_fingerprint',
+    'in_coreness',
+    'in_degree',
     'incidence_fingerprint',
     'incidence_matrix',
     'index_ptr',
@@ -69,6 +81,8 @@ __all__ = [
     'mix_bits',
     'node_set_hash',
     'node_sets',
+    'out_degree',
     'pagerank',
     'relative_to_group',
+    'swap_sides',
 ]

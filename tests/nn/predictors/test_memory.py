@@ -59,6 +59,38 @@ def test_two_tables() -> None:
     assert repr(memory) == 'Memory(num_people=4, num_groups=4)'
 
 
+def test_contexts_are_kept_with_their_members() -> None:
+    first = table([['a', 'b'], ['b']], ['a', ''], ['1', '2'])
+    second = table([['c', 'a'], ['a', 'b']], ['', 'b'], ['3', '1'])
+    memory = Memory()
+    for data, context in ((first, [5, 6, 7]), (second, [8, 9, 3, 4])):
+        reference = torch.zeros(data.num_incidences)
+        memory, _ = memory.extended(
+            data, data.known_mask, reference, torch.tensor(context)
+        )
+    memory.validate()
+    ids = memory.people.ids.array().to_pylist()
+    node = [ids[v] for v in memory.hyperedge_index[0].tolist()]
+    found = list(zip(node, memory.context.tolist(), strict=True))
+    # The first group came again. Members are in the order of their tables.
+    assert found == [('b', 7), ('c', 8), ('a', 9), ('a', 3), ('b', 4)]
+    again = Memory()
+    again.load_state_dict(memory.state_dict())
+    assert torch.equal(again.context, memory.context)
+
+
+def test_state_of_earlier_versions() -> None:
+    memory = extended(Memory(), table([['a', 'b']], ['a']))
+    state = memory.state_dict()
+    del state['context']
+    again = Memory()
+    again.load_state_dict(state)
+    assert content(again) == content(memory)
+    again.context = torch.zeros(1, dtype=torch.long)
+    with one_line_error("'memory' must hold whole groups"):
+        again.validate()
+
+
 def test_anchors_outside_of_the_mask_are_forgotten() -> None:
     data = table([['a', 'b'], ['b', 'c']], ['a', 'b'])
     mask = torch.tensor([False, True])

@@ -5,6 +5,7 @@ from tgx_anchor.nn.models.all_set_transformer import (
 )
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.conhd import CoNHD
+from tgx_anchor.nn.models.context_strength import ContextStrength
 from tgx_anchor.nn.models.hat import HAT
 from tgx_anchor.nn.models.hcha import HCHA
 from tgx_anchor.nn.models.hgnn import HGNN
@@ -30,6 +31,7 @@ __all__ = [
     'AllSetTransformer',
     'AnchorStrength',
     'CoNHD',
+    'ContextStrength',
     'HypergraphEncoder',
     'HypergraphSetTransformer',
     'IncidenceScorer',

@@ -4,6 +4,7 @@ from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.anchor_predictor import AnchorPredictor
 from tgx_anchor.nn.predictors.anchor_radar import AnchorRadar
 from tgx_anchor.nn.predictors.assessment import Assessment
+from tgx_anchor.nn.predictors.context_anchor_radar import ContextAnchorRadar
 from tgx_anchor.nn.predictors.degree_heuristic import DegreeHeuristic
 from tgx_anchor.nn.predictors.random_heuristic import RandomHeuristic
 from tgx_anchor.nn.predictors.stacked_anchor_radar import StackedAnchorRadar
@@ -14,6 +15,7 @@ __all__ = [
     'AnchorPredictor',
     'AnchorRadar',
     'Assessment',
+    'ContextAnchorRadar',
     'DegreeHeuristic',
     'RandomHeuristic',
     'StackedAnchorRadar',

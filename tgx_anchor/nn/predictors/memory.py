@@ -14,7 +14,7 @@ from tgx_anchor.utils import check_hyperedge_index, distinct_hyperedges, is_sort
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BUFFERS = ('hyperedge_index', 'y', 'known_mask', 'reference')
+_BUFFERS = ('hyperedge_index', 'y', 'known_mask', 'reference', 'context')
 
 
 class Memory(torch.nn.Module):
@@ -30,12 +30,15 @@ class Memory(torch.nn.Module):
         - **y:** :math:`(P)`, the known anchors
         - **known_mask:** :math:`(M)`, the groups whose anchors are known
         - **reference:** :math:`(P)`, the probabilities of stage 1
+        - **context:** :math:`(P)`, the contexts of the members, if a model tells some
+          apart; else :math:`(0)`
     """
 
     hyperedge_index: Tensor
     y: Tensor
     known_mask: Tensor
     reference: Tensor
+    context: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +48,7 @@ class Memory(torch.nn.Module):
         self.register_buffer('y', torch.empty(0, dtype=torch.bool))
         self.register_buffer('known_mask', torch.empty(0, dtype=torch.bool))
         self.register_buffer('reference', torch.empty(0))
+        self.register_buffer('context', torch.empty(0, dtype=torch.long))
 
     @property
     def num_people(self) -> int:
@@ -70,7 +74,11 @@ class Memory(torch.nn.Module):
         )
 
     def extended(
-        self, data: AnchorData, known_mask: Tensor, reference: Tensor
+        self,
+        data: AnchorData,
+        known_mask: Tensor,
+        reference: Tensor,
+        context: Tensor | None = None,
     ) -> tuple['Memory', Tensor]:
         r"""Returns a memory of these groups and those of a hypergraph, and the number
         of each node of the hypergraph in it.
@@ -79,10 +87,12 @@ class Memory(torch.nn.Module):
             data (AnchorData): The hypergraph.
             known_mask (torch.Tensor): The hyperedges whose anchors are known.
             reference (torch.Tensor): The probabilities of stage 1.
+            context (torch.Tensor, optional): The contexts of the members.
+                (default: :obj:`None`)
 
         Shapes:
             - **known_mask:** :math:`(M)`
-            - **reference:** :math:`(P)`
+            - **reference, context:** :math:`(P)`
             - **output:** :math:`(N)`, the numbers
         """
         device = reference.device
@@ -109,6 +119,8 @@ class Memory(torch.nn.Module):
         index = index[:, row]
         index[1] = (keep.long().cumsum(0) - 1)[index[1]]
         out.hyperedge_index, out.y, out.reference = index, y[row], reference[row]
+        if context is not None:
+            out.context = torch.cat([self.context.to(device), context])[row]
         out.known_mask = known[keep]
         out.groups = Texts(names.filter(_to_arrow(keep)))
         return out.to(device), number
@@ -143,6 +155,8 @@ class Memory(torch.nn.Module):
             not is_sorted(self.hyperedge_index[1])
             or self.y.size() != (num_incidences,)
             or self.reference.size() != (num_incidences,)
+            or self.context.size() not in [(num_incidences,), (0,)]
+            or self.context.dtype != torch.long
             or self.known_mask.dim() != 1
             or len(self.groups) != self.num_groups
             or self.y.dtype != torch.bool
@@ -157,6 +171,8 @@ class Memory(torch.nn.Module):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
     ) -> None:
+        # Files of earlier versions have none.
+        state_dict.setdefault(prefix + 'context', torch.empty(0, dtype=torch.long))
         for name in _BUFFERS:
             value = state_dict.get(prefix + name)
             if value is not None:
