@@ -588,7 +588,7 @@ class Explainer:
         for key in ('incidence_attr', 'incidence_side'):
             if data.get(key) is not None:
                 part[key] = data[key][incidence]
-        return model._features(part)
+        return model._features(part).matrix()
 
     def _reasons(
         self, parts: _Parts, place: int, two: Sequence[Candidate | None], size: int

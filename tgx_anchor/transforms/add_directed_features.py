@@ -8,16 +8,13 @@ from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.transforms._round import round_centrality
+from tgx_anchor.transforms._topology import NodeVectors
 from tgx_anchor.transforms.add_topological_features import (
     GLOBAL_COLUMNS,
     LOCAL_COLUMNS,
-    _local_columns,
-    _mean_and_std,
-    _minmax,
-    _rank,
 )
 from tgx_anchor.utils import (
+    ALONE,
     authority,
     directed_pagerank,
     in_coreness,
@@ -148,14 +145,14 @@ class AddDirectedFeatures(BaseTransform):
         return data.name_columns('incidence_attr', names)
 
     def _columns(self, value: Tensor, data: AnchorData, count: Tensor) -> list[Tensor]:
-        value, level = round_centrality(value)
         index = data.hyperedge_index
-        local = _local_columns(value, level, index, data.num_hyperedges)
-        parts = [_minmax(value), _rank(level)]
-        for part in local:
-            parts += _mean_and_std(part, index[0], count)
-        at_node = [part.index_select(0, index[0]) for part in parts]
-        return [*(at_node if self.global_ else ()), *(local if self.local else ())]
+        vectors = NodeVectors.of(value)
+        local = vectors.local_columns(index, data.num_hyperedges)
+        columns: list[Tensor] = []
+        if self.global_:
+            vectors = vectors.with_moments(local, index[0], count, ALONE)
+            columns += vectors.global_columns(index[0]).unbind(1)
+        return [*columns, *(local if self.local else ())]
 
     def __repr__(self) -> str:
         return (

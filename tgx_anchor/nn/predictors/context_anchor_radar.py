@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,6 +32,7 @@ from tgx_anchor.nn.predictors.context_stage import (
     context_share,
 )
 from tgx_anchor.nn.predictors.cross_fit import cross_fit
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
 from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.incidence_features import (
     attribute_scale,
@@ -137,6 +139,8 @@ class ContextAnchorRadar(AnchorRadar):
     codes: ContextCodes
     best_penalty: Tensor
 
+    _takes_shards = False
+
     def __init__(
         self,
         hidden_channels: int = 64,
@@ -222,8 +226,8 @@ class ContextAnchorRadar(AnchorRadar):
         if self.stages != 'second':
             feature = _features(data, scale, codes)
             kept = _kept_columns(data, feature, penalty)
-            part = feature[:, kept]
-            scorer = new_scorer(part.size(1), self._options()).to(device)
+            part = FeatureRows.of_matrix(data, feature[:, kept])
+            scorer = new_scorer(part.num_columns, self._options()).to(device)
             lr = self.lr_stage1
             epochs = scorer_epochs(scorer, part, data, mask, lr, self.num_epochs)
             must_finish = self.stages == 'both'
@@ -303,11 +307,10 @@ class ContextAnchorRadar(AnchorRadar):
                 feature = feature[:, _kept_columns(data, feature, penalties[0])]
                 scorer = new_scorer(feature.size(1), self._options()).to(mask.device)
                 lr = self.lr_stage1
-                for _ in scorer_epochs(
-                    scorer, feature, data, mask, lr, self.num_epochs
-                ):
+                rows = FeatureRows.of_matrix(data, feature)
+                for _ in scorer_epochs(scorer, rows, data, mask, lr, self.num_epochs):
                     pass
-                reference = reference_proba(scorer, feature, data)
+                reference = reference_proba(scorer, rows, data)
             expanded, strengths = _pairs(data, cell, codes, len(penalties))
             problem = alignment_problem(reference, expanded, y, mask, self.alignment)
             weight = strengths.own.new_tensor(penalties)
@@ -342,15 +345,17 @@ class ContextAnchorRadar(AnchorRadar):
             self.w,
             penalty,
             num_anchors,
-            torch.Generator().manual_seed(self.seed),
+            self.seed,
             weighted_degree,
         )
 
-    def _fit_predict(self, data: AnchorData) -> Tensor:
+    def _fit_predict(
+        self, data: AnchorData, checkpoint: str | Path | None = None
+    ) -> Tensor:
         # The penalty is not chosen again in each fold.
         params = {**self.get_params(), 'penalty': self.chosen_penalty}
         twin = type(self)(**params).to(data.hyperedge_index.device)
-        twin._fit(data, FitRun(on_interrupt='raise'))
+        twin._fit(data, FitRun(on_interrupt='raise', checkpoint=checkpoint))
         return twin._raw_proba(data)
 
     # Predicting ##############################################################
@@ -496,16 +501,17 @@ class ContextAnchorRadar(AnchorRadar):
             out, expanded, y, mask, penalty, count, weighted_degree
         )
 
-    def _features(self, data: AnchorData) -> Tensor:
+    def _features(self, data: AnchorData) -> FeatureRows:
         feature = _features(data, self.scale, self.codes)
+        rows = FeatureRows.of_matrix(data, feature)
         if self.scorer is None:
-            return feature
+            return rows
         if feature.size(1) != self.scorer.in_channels:
             raise ValueError(
                 f"'data' must have {self.scorer.in_channels} features per incidence, "
                 f'as the model was fitted with (got {feature.size(1)})'
             )
-        return feature.to(next(self.scorer.parameters()).dtype)
+        return rows
 
     # Files ###################################################################
 

@@ -97,7 +97,7 @@ def context_share(
     w: float,
     penalty: float,
     num_anchors: int,
-    generator: torch.Generator,
+    seed: int,
     weighted_degree: bool = False,
 ) -> Tensor:
     r"""Aggregates the strengths of pairs, as
@@ -125,7 +125,7 @@ def context_share(
         w (float): The weight of known anchors.
         penalty (float): The penalty :math:`\lambda`.
         num_anchors (int): The number of anchors of a hyperedge.
-        generator (torch.Generator): Draws among members of equal strength.
+        seed (int): The seed of draws among members of equal strength.
         weighted_degree (bool, optional): As in
             :func:`~tgx_anchor.nn.functional.aggregate_strength`.
             (default: :obj:`False`)
@@ -145,7 +145,7 @@ def context_share(
         mask,
         w,
         num_anchors,
-        generator,
+        seed,
         weighted_degree,
     )
     weight = torch.ones_like(pair, dtype=share.dtype)

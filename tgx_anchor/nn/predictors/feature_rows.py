@@ -37,6 +37,21 @@ class FeatureRows:
         else:
             self._topology = AddTopologicalFeatures().topology(data)
 
+    @classmethod
+    def of_matrix(cls, data: AnchorData, matrix: Tensor) -> 'FeatureRows':
+        r"""Makes features of a matrix.
+
+        Args:
+            data (AnchorData): The hypergraph.
+            matrix (torch.Tensor): The features of all incidences.
+
+        Shapes:
+            - **matrix:** :math:`(P, F)`
+        """
+        out = cls.__new__(cls)
+        out.data, out._matrix = data, matrix
+        return out
+
     @property
     def num_columns(self) -> int:
         r"""The number of features :math:`F`."""
@@ -61,6 +76,14 @@ class FeatureRows:
             return self._matrix[row]
         number = (mask.long().cumsum(0) - 1)[hyperedge[row]]
         return self._compute(torch.stack([node[row], number]), row, mask)
+
+    def matrix(self) -> Tensor:
+        r"""Returns the features of all incidences.
+
+        Shapes:
+            - **output:** :math:`(P, F)`
+        """
+        return torch.cat(list(self.blocks())) if self._matrix is None else self._matrix
 
     def blocks(self) -> Iterator[Tensor]:
         r"""Yields the features of all incidences, in blocks that follow each other.
