@@ -38,7 +38,7 @@ class IncidenceReading:
 
     @property
     def rejected(self) -> pa.Table:
-        r"""The rows that were left out: :obj:`file`, :obj:`line`, :obj:`reason` and
+        r"""The rows that were left out, with :obj:`file`, :obj:`line`, :obj:`reason` and
         :obj:`text` of each.
         """
         rows = [(row.file, row.line, row.reason, row.text) for row in self.bad_rows]

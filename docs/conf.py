@@ -1,0 +1,52 @@
+"""Settings of the documentation; see 'Build the documentation' in CONTRIBUTING.md."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / '_ext'))
+
+from tgx_anchor import __version__
+
+project = 'tgx_anchor'
+author = 'The authors of tgx_anchor'
+release = version = __version__
+
+extensions = [
+    'myst_nb',
+    'sphinx.ext.autodoc',
+    'sphinx.ext.intersphinx',
+    'sphinx.ext.mathjax',
+    'sphinx.ext.napoleon',
+    'sphinx.ext.viewcode',
+    'tgx_site.exports',
+    'tgx_site.inventories',
+    'tgx_site.pages',
+]
+exclude_patterns = ['_build', '_ext', '_generated']
+nitpicky = True
+# ':obj:' sets code, as in PyG; the others are words of docstrings, and types of arguments
+# that users never make themselves.
+nitpick_ignore_regex = [
+    ('py:obj', r'(?s:.*)'),
+    ('py:class', 'optional|HeldOut|KnownSets|RemoteFile|Row|Run|ShardManifest'),
+]
+
+# Pages that are templates, see 'tgx_site.pages'.
+tgx_pages = ['reference/']
+
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'none'
+autodoc_inherit_docstrings = False
+napoleon_custom_sections = [('Shapes', 'notes_style')]
+napoleon_use_ivar = True
+python_display_short_literal_types = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = 'hide'
+add_module_names = False
+
+myst_enable_extensions = ['attrs_inline', 'colon_fence', 'deflist', 'dollarmath']
+myst_heading_anchors = 4
+nb_execution_mode = 'off'
+
+html_theme = 'furo'
+html_title = 'tgx_anchor'
