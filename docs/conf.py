@@ -18,8 +18,12 @@ extensions = [
     'sphinx.ext.mathjax',
     'sphinx.ext.napoleon',
     'sphinx.ext.viewcode',
+    'sphinx_copybutton',
     'tgx_site.exports',
+    'tgx_site.inner_links',
     'tgx_site.inventories',
+    'tgx_site.local_mathjax',
+    'tgx_site.notebooks',
     'tgx_site.pages',
 ]
 exclude_patterns = ['_build', '_ext', '_generated']
@@ -32,7 +36,7 @@ nitpick_ignore_regex = [
 ]
 
 # Pages that are templates, see 'tgx_site.pages'.
-tgx_pages = ['reference/']
+tgx_pages = ['index', 'project/', 'reference/', 'results/', 'start/']
 
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'none'
@@ -46,7 +50,25 @@ add_module_names = False
 
 myst_enable_extensions = ['attrs_inline', 'colon_fence', 'deflist', 'dollarmath']
 myst_heading_anchors = 4
-nb_execution_mode = 'off'
+nb_execution_mode = 'off'  # the tests run them, see 'tgx_site.notebooks'
+
+mathjax_path = 'tex-svg-full.js'
+copybutton_prompt_text = '$ '
 
 html_theme = 'furo'
 html_title = 'tgx_anchor'
+html_static_path = ['_static']
+html_css_files = ['site.css']
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    'light_css_variables': {
+        'color-brand-primary': '#b8480a',
+        'color-brand-content': '#9c3d08',
+    },
+    'dark_css_variables': {
+        'color-brand-primary': '#f0904d',
+        'color-brand-content': '#f5a56c',
+    },
+}

@@ -2,6 +2,7 @@ r"""Lists the exports of the package for the reference, and resolves their names
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -97,6 +98,30 @@ def reference(room: str) -> str:
     for export in found:
         lines += [*_directive(room, export), '']
     return '\n'.join(lines)
+
+
+def summaries(room: str) -> str:
+    r"""Writes the classes of a package as a list of Markdown, each with a link to the
+    reference and its first sentence.
+
+    Args:
+        room (str): The package.
+    """
+    lines = []
+    for export in exports(room):
+        if export.kind == 'class':
+            name = export.name.rpartition('.')[2]
+            text = _to_markdown(_first_sentence(room, name))
+            lines += [f'{{py:class}}`~{export.name}`', f': {text}', '']
+    return '\n'.join(lines)
+
+
+def _to_markdown(text: str) -> str:
+    # A sentence of a docstring: code, equations, references and links.
+    text = re.sub(r'`([^`<]+?) *<(https?:[^>]+)>`_', r'[\1](\2)', text)
+    text = re.sub(r':obj:(`[^`]+`)', r'\1', text)
+    text = re.sub(r':math:`([^`]+)`', r'$\1$', text)
+    return re.sub(r':(\w+):(`[^`]+`)', r'{py:\1}\2', text)
 
 
 def _directive(room: str, export: Export) -> list[str]:

@@ -9,10 +9,21 @@ from collections.abc import Callable
 import jinja2
 from sphinx.application import Sphinx
 
-from tgx_site import exports
+from tgx_site import catalogue, commands, exports, pictures, repository, results
 
 FUNCTIONS: dict[str, Callable[..., str]] = {
+    'commands': commands.commands,
+    'dataset_table': catalogue.dataset_table,
+    'datasets': catalogue.datasets,
+    'paper_overview': results.paper_overview,
+    'paper_plot': results.paper_plot,
+    'paper_tables': results.paper_tables,
+    'picture': pictures.picture,
     'reference': exports.reference,
+    'repository_file': repository.repository_file,
+    'result_plot': results.result_plot,
+    'result_table': results.result_table,
+    'summaries': exports.summaries,
 }
 
 

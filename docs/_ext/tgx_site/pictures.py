@@ -156,7 +156,7 @@ def _groups(theme: Theme) -> Figure:
                     lw=1.8,
                 )
             )
-    places = ((1.6, 4.1), (1.6, 2.0), (3.45, 3.5), (4.85, 2.35), (6.1, 2.85), (5.9, 1.0))
+    places = ((1.6, 4.1), (1.6, 2.0), (3.45, 3.5), (5.05, 2.7), (6.05, 2.95), (5.9, 1.0))
     anchors = {group[0] for group in GROUPS}
     for who, (x, y) in enumerate(places):
         _person(axes, theme, x, y, who, who in anchors)
@@ -168,7 +168,7 @@ def _groups(theme: Theme) -> Figure:
 
 def _incidences(theme: Theme) -> Figure:
     figure, axes = _canvas(8, 5.4, (5.2, 3.5))
-    left, top, step = 2.4, 4.4, 0.62
+    left, top, step = 2.4, 4.4, 0.55
     for column, colour in enumerate(theme.groups):
         axes.text(
             left + column * 1.5,
