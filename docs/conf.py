@@ -33,6 +33,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ('py:obj', r'(?s:.*)'),
     ('py:class', 'optional|HeldOut|KnownSets|RemoteFile|Row|Run|ShardManifest'),
+    ('py:class', r'tgx_anchor\.nn\.predictors\.training\.PredictorTraining'),
 ]
 
 # Pages that are templates, see 'tgx_site.pages'.

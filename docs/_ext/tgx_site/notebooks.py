@@ -6,8 +6,8 @@ documentation shows these. Without it, the documentation shows the notebooks wit
 output that they are kept with.
 """
 
+import json
 import os
-import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -40,10 +40,14 @@ def copy_notebooks(source: Path, out: Path, executed: Path | None = None) -> lis
                     f"'{EXECUTED}' must name a folder of notebooks that were run "
                     f'(got {str(executed)!r}, without {name})'
                 )
-        new = out / name
+        notebook = json.loads(path.read_text(encoding='utf-8'))
+        # Cells with '%' are not Python.
+        language = notebook['metadata'].setdefault('language_info', {'name': 'python'})
+        language['pygments_lexer'] = 'ipython3'
+        text, new = json.dumps(notebook), out / name
         # Pages that have not changed are not built again.
-        if not new.exists() or new.read_bytes() != path.read_bytes():
-            shutil.copyfile(path, new)
+        if not new.exists() or new.read_text(encoding='utf-8') != text:
+            new.write_text(text, encoding='utf-8')
     return [out / name for name in names]
 
 
