@@ -60,6 +60,7 @@ html_theme = 'furo'
 html_title = 'tgx_anchor'
 html_static_path = ['_static']
 html_css_files = ['site.css']
+html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False

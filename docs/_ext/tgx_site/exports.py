@@ -174,7 +174,9 @@ def _first_sentence(room: str, name: str) -> str:
     end = paragraph.find('. ')
     while end != -1 and not paragraph[end + 2 : end + 3].isupper():
         end = paragraph.find('. ', end + 2)
-    return paragraph if end == -1 else paragraph[: end + 1]
+    sentence = paragraph if end == -1 else paragraph[: end + 1]
+    # An equation or an example may follow.
+    return re.sub('[,:]$', '.', sentence)
 
 
 def data_comment(module: ModuleType, name: str) -> str:

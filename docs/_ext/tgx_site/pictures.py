@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, FancyArrowPatch, FancyBboxPatch
 
 from tgx_anchor.io import ResultTable
+from tgx_anchor.paper import SETTINGS
 from tgx_anchor.reproduce import Cell
 
 DOCS = Path(__file__).parents[2]
@@ -65,21 +66,24 @@ PEOPLE = ('Ana', 'Ben', 'Chloe', 'Dev', 'Eva', 'Fay')
 GROUPS = ((2, 0, 1), (2, 3, 4), (4, 5, 3))
 
 
-def picture(name: str, text: str) -> str:
+def picture(name: str | Sequence[str], text: str) -> str:
     r"""Draws a picture, and writes it as Markdown.
 
     Args:
-        name (str): A key of :data:`PICTURES`.
+        name (str or list[str]): A key of :data:`PICTURES`, or two of them: one for wide
+            and one for narrow screens.
         text (str): Its description, for those who do not see it.
     """
+    names = [name] if isinstance(name, str) else list(name)
+    widths = ('',) if len(names) == 1 else (' only-wide', ' only-narrow')
     lines = []
-    for theme in THEMES:
-        path = FOLDER / f'{name}-{theme.name}.svg'
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(_style(theme)):
-            figure = PICTURES[name](theme)
-            figure.savefig(path, transparent=True)
-        lines += _image(path, text, f'picture only-{theme.name}')
+    for each, width in zip(names, widths, strict=True):
+        for theme in THEMES:
+            path = FOLDER / f'{each}-{theme.name}.svg'
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with mpl.rc_context(_style(theme)):
+                PICTURES[each](theme).savefig(path, transparent=True)
+            lines += _image(path, text, f'picture only-{theme.name}{width}')
     return '\n'.join(lines)
 
 
@@ -263,42 +267,69 @@ def _stage(title: str, values: Sequence[float], best: int) -> Callable[[Theme], 
     return draw
 
 
+STEPS = (
+    ('tables', 'CSV, Parquet,\nHIF'),
+    ('AnchorData', 'groups, members,\nknown anchors'),
+    ('transforms', 'features,\nsplits'),
+    ('model', 'fit,\npredict'),
+    ('answers', 'anchors with\nprobabilities'),
+)
+
+
 def _walk(theme: Theme) -> Figure:
-    figure, axes = _canvas(16, 2.6, (9.2, 1.5))
-    steps = (
-        ('tables', 'CSV, Parquet,\nHIF'),
-        ('AnchorData', 'groups, members,\nknown anchors'),
-        ('transforms', 'features,\nsplits'),
-        ('model', 'fit,\npredict'),
-        ('answers', 'anchors with\nprobabilities'),
-    )
-    for place, (name, words) in enumerate(steps):
+    figure, axes = _canvas(15.6, 2.6, (9.2, 1.53))
+    for place, (name, words) in enumerate(STEPS):
         x = 0.2 + place * 3.2
-        last = place == len(steps) - 1
-        axes.add_patch(
-            FancyBboxPatch(
-                (x, 0.3),
-                2.4,
-                2.0,
-                boxstyle='round,pad=0,rounding_size=0.2',
-                facecolor=theme.fill,
-                edgecolor=theme.accent if last else theme.line,
-                lw=1.5,
-            )
-        )
+        last = place == len(STEPS) - 1
+        _box(axes, theme, (x, 0.3), (2.4, 2.0), last)
         axes.text(x + 1.2, 1.85, name, ha='center', va='center', weight='bold')
         axes.text(x + 1.2, 0.95, words, ha='center', va='center', size=9)
         if not last:
-            axes.add_patch(
-                FancyArrowPatch(
-                    (x + 2.48, 1.3),
-                    (x + 3.12, 1.3),
-                    arrowstyle='-|>',
-                    mutation_scale=12,
-                    color=theme.line,
-                )
-            )
+            _arrow(axes, theme, (x + 2.48, 1.3), (x + 3.12, 1.3))
     return figure
+
+
+def _walk_narrow(theme: Theme) -> Figure:
+    figure, axes = _canvas(6, 6.6, (3.6, 3.96))
+    for place, (name, words) in enumerate(STEPS):
+        y = 5.5 - place * 1.35
+        last = place == len(STEPS) - 1
+        _box(axes, theme, (0.1, y), (5.8, 0.95), last)
+        axes.text(0.35, y + 0.45, name, va='center', weight='bold')
+        line = words.replace('\n', ' ')
+        axes.text(5.7, y + 0.45, line, ha='right', va='center', size=9)
+        if not last:
+            _arrow(axes, theme, (3, y - 0.02), (3, y - 0.4))
+    return figure
+
+
+def _box(
+    axes: Axes,
+    theme: Theme,
+    corner: tuple[float, float],
+    size: tuple[float, float],
+    strong: bool,
+) -> None:
+    axes.add_patch(
+        FancyBboxPatch(
+            corner,
+            *size,
+            boxstyle='round,pad=0,rounding_size=0.2',
+            facecolor=theme.fill,
+            edgecolor=theme.accent if strong else theme.line,
+            lw=1.5,
+        )
+    )
+
+
+def _arrow(
+    axes: Axes, theme: Theme, start: tuple[float, float], end: tuple[float, float]
+) -> None:
+    axes.add_patch(
+        FancyArrowPatch(
+            start, end, arrowstyle='-|>', mutation_scale=12, color=theme.line
+        )
+    )
 
 
 def measured(
@@ -325,9 +356,7 @@ def _compared(
 ) -> Figure:
     # Groups of bars over the settings that all series have.
     settings = [
-        name
-        for name in next(iter(series.values()))
-        if all(name in values for values in series.values())
+        name for name in SETTINGS if all(name in values for values in series.values())
     ]
     figure = Figure(figsize=(6.4, 2.9), layout='constrained')
     axes = figure.add_subplot()
@@ -370,4 +399,5 @@ PICTURES: dict[str, Callable[[Theme], Figure]] = {
     'stage2': _stage('2. Strengths of people', (0.3, 1.6, 0.9), 1),
     'stage3': _stage('3. Shares over all mails', (0.10, 0.85, 0.40), 1),
     'walk': _walk,
+    'walk_narrow': _walk_narrow,
 }
