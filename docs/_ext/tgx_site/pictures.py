@@ -26,6 +26,7 @@ class Theme:
         name (str): The pages that it is for, :obj:`"light"` or :obj:`"dark"`.
         text (str): The colour of words.
         line (str): The colour of lines.
+        soft (str): The colour of what matters least.
         fill (str): The colour of areas.
         page (str): The colour behind the picture.
         accent (str): The colour of anchors.
@@ -35,6 +36,7 @@ class Theme:
     name: str
     text: str
     line: str
+    soft: str
     fill: str
     page: str
     accent: str
@@ -46,6 +48,7 @@ THEMES = (
         'light',
         text='#1f2733',
         line='#7d8a9c',
+        soft='#bcc7d4',
         fill='#e3e9f1',
         page='#ffffff',
         accent='#b8480a',
@@ -55,6 +58,7 @@ THEMES = (
         'dark',
         text='#e4e8ee',
         line='#8b98ab',
+        soft='#4f5d70',
         fill='#2a3442',
         page='#131416',
         accent='#f0904d',
@@ -98,7 +102,8 @@ def card(name: str, text: str, draw: Callable[[Path], object]) -> str:
     path = FOLDER / f'{name}.svg'
     path.parent.mkdir(parents=True, exist_ok=True)
     draw(path)
-    return '\n'.join(_image(path, text, 'card'))
+    lines = ['::::{container} scroll', *_image(path, text, 'card'), '::::', '']
+    return '\n'.join(lines)
 
 
 def _image(path: Path, text: str, name: str) -> list[str]:
@@ -352,7 +357,7 @@ def measured(
 
 
 def _compared(
-    theme: Theme, series: dict[str, dict[str, float]], colours: Sequence[str], label: str
+    series: dict[str, dict[str, float]], colours: Sequence[str], label: str
 ) -> Figure:
     # Groups of bars over the settings that all series have.
     settings = [
@@ -375,8 +380,8 @@ def _compared(
 def _observation1(theme: Theme) -> Figure:
     names = ('Random', 'Degree', 'AnchorRadar')
     series = {name: measured('methods', name, 'accuracy', 100) for name in names}
-    colours = (theme.fill, theme.line, theme.accent)
-    return _compared(theme, series, colours, 'accuracy (%)')
+    colours = (theme.soft, theme.line, theme.accent)
+    return _compared(series, colours, 'accuracy (%)')
 
 
 def _observation2(theme: Theme) -> Figure:
@@ -385,7 +390,7 @@ def _observation2(theme: Theme) -> Figure:
         'random anchors': measured(*where, 'random_mean'),
         'real anchors': measured(*where, 'real_mean'),
     }
-    return _compared(theme, series, (theme.line, theme.accent), 'anchor purity')
+    return _compared(series, (theme.soft, theme.accent), 'anchor purity')
 
 
 #: All pictures by their names: each is drawn in the colours of a theme.

@@ -1,6 +1,7 @@
 r"""Tables and plots of all benchmarks, from the CSV files that they are kept in."""
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -38,6 +39,26 @@ def cells() -> list[Cell]:
     return list(cell_table(BENCHMARKS / 'tables' / 'cells.csv').rows)
 
 
+def fold(text: str, num_rows: int = 30) -> str:
+    r"""Folds long tables of a Markdown text, so that they open on a click.
+
+    Args:
+        text (str): The text.
+        num_rows (int, optional): The number of rows from which on a table is long.
+            (default: :obj:`30`)
+    """
+
+    def wrap(match: re.Match[str]) -> str:
+        count = match[0].count('\n') - 2
+        if count < num_rows:
+            return match[0]
+        return (
+            f'<details><summary>Show {count} rows</summary>\n\n{match[0]}\n</details>\n'
+        )
+
+    return re.sub(r'(?:^\|.*\n)+', wrap, text, flags=re.MULTILINE)
+
+
 def paper_overview() -> str:
     r"""Writes the accuracies of all methods on all settings as Markdown."""
     return overview(cells())
@@ -53,7 +74,7 @@ def paper_tables() -> str:
             parts.append(markdown_section(table, filled, cells(), runs, brief=True))
     used = {cell.run for cell in cells()}
     listed = describe_runs(run for run in runs if run.run in used)
-    return '\n'.join([*parts, f'## Runs\n\n{listed}\n'])
+    return fold('\n'.join([*parts, f'## Runs\n\n{listed}\n']))
 
 
 def paper_plot(name: str, text: str) -> str:
@@ -86,7 +107,7 @@ def result_table(name: str, section: str | None = None) -> str:
     """
     script, rows = _rows(name)
     if section is None:
-        return markdown_table(script.make_table(rows), NUM_LEFT.get(name, 1))
+        return fold(markdown_table(script.make_table(rows), NUM_LEFT.get(name, 1)))
     note, table = script.make_report(rows)[section]
     return f'{note}\n\n{markdown_table(table)}'
 
