@@ -28,7 +28,9 @@ def _section(entry: CatalogEntry) -> str:
     checked = (
         []
         if entry.checked
-        else ['Counts\n: not checked, as the raw files were not at hand; a warning says if they differ\n']
+        else [
+            'Counts\n: not checked, as the raw files were not at hand; a warning says if they differ\n'
+        ]
     )
     return '\n'.join(
         [

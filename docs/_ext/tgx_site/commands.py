@@ -17,7 +17,8 @@ def commands() -> str:
 
 
 def _section(name: str, command: Any) -> str:
-    words, examples = [], []
+    words: list[str] = []
+    examples: list[str] = []
     for part in command.help.split('\n\n'):
         line = ' '.join(part.split())
         (examples if line.startswith(_EXAMPLE) else words).append(line)
@@ -56,4 +57,4 @@ def plain(text: str) -> str:
     """
     text = re.sub(r'\[/?(?:bold|dim|italic)\]', '', text)
     text = re.sub(r'([*_<>$\\])', r'\\\1', text)
-    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*)", r'`\1`', text)
+    return re.sub(r'(?<![\w`-])(--[a-z][a-z-]*)', r'`\1`', text)

@@ -3,6 +3,7 @@ r"""Pictures of the concepts, each for light and for dark pages."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -111,7 +112,7 @@ def _image(path: Path, text: str, name: str) -> list[str]:
     return [f'```{{image}} /{where}', f':alt: {text}', f':class: {name}', '```', '']
 
 
-def _style(theme: Theme) -> dict[str, object]:
+def _style(theme: Theme) -> Any:
     names = ('text.color', 'axes.labelcolor', 'xtick.color', 'ytick.color')
     return {
         **dict.fromkeys(names, theme.text),
@@ -123,7 +124,9 @@ def _style(theme: Theme) -> dict[str, object]:
     }
 
 
-def _canvas(width: float, height: float, size: tuple[float, float]) -> tuple[Figure, Axes]:
+def _canvas(
+    width: float, height: float, size: tuple[float, float]
+) -> tuple[Figure, Axes]:
     # Axes without lines, whose units are equally long in both directions.
     figure = Figure(figsize=size)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -132,10 +135,14 @@ def _canvas(width: float, height: float, size: tuple[float, float]) -> tuple[Fig
     return figure, axes
 
 
-def _person(axes: Axes, theme: Theme, x: float, y: float, who: int, strong: bool) -> None:
+def _person(
+    axes: Axes, theme: Theme, x: float, y: float, who: int, strong: bool
+) -> None:
     colour = theme.accent if strong else theme.page
     edge = theme.accent if strong else theme.line
-    axes.add_patch(Circle((x, y), 0.36, facecolor=colour, edgecolor=edge, lw=1.6, zorder=3))
+    axes.add_patch(
+        Circle((x, y), 0.36, facecolor=colour, edgecolor=edge, lw=1.6, zorder=3)
+    )
     ink = theme.page if strong else theme.text
     label = PEOPLE[who][0]
     axes.text(
@@ -150,7 +157,9 @@ def _groups(theme: Theme) -> Figure:
         ((4.6, 3.35), 3.9, 2.1, -16),
         ((5.75, 1.95), 2.9, 3.0, 0),
     )
-    for (centre, width, height, angle), colour in zip(shapes, theme.groups, strict=True):
+    for (centre, width, height, angle), colour in zip(
+        shapes, theme.groups, strict=True
+    ):
         for alpha, face in ((0.16, colour), (1.0, 'none')):
             edge = 'none' if face != 'none' else colour
             axes.add_patch(
@@ -165,7 +174,14 @@ def _groups(theme: Theme) -> Figure:
                     lw=1.8,
                 )
             )
-    places = ((1.6, 4.1), (1.6, 2.0), (3.45, 3.5), (5.05, 2.7), (6.05, 2.95), (5.9, 1.0))
+    places = (
+        (1.6, 4.1),
+        (1.6, 2.0),
+        (3.45, 3.5),
+        (5.05, 2.7),
+        (6.05, 2.95),
+        (5.9, 1.0),
+    )
     anchors = {group[0] for group in GROUPS}
     for who, (x, y) in enumerate(places):
         _person(axes, theme, x, y, who, who in anchors)
@@ -214,7 +230,13 @@ def _incidences(theme: Theme) -> Figure:
         for place, value in enumerate(values):
             ink = theme.accent if name == 'y' and value else theme.text
             axes.text(
-                2.4 + place * 0.55, y, value, ha='center', va='center', color=ink, size=10
+                2.4 + place * 0.55,
+                y,
+                str(value),
+                ha='center',
+                va='center',
+                color=ink,
+                size=10,
             )
     return figure
 
@@ -258,7 +280,9 @@ def _bars(
     axes.spines['bottom'].set_visible(False)
     axes.tick_params(left=False)
     for place, value in enumerate(values):
-        axes.text(value + 0.02 * max(values), place, f'{value:.2f}', va='center', size=10)
+        axes.text(
+            value + 0.02 * max(values), place, f'{value:.2f}', va='center', size=10
+        )
     axes.set_title(title, size=11, loc='left')
 
 
