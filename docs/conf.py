@@ -29,8 +29,8 @@ extensions = [
 exclude_patterns = ['_build', '_ext', '_generated']
 nitpicky = True
 smartquotes = False  # they would change options and code
-# ':obj:' sets code, as in PyG; the others are words of docstrings, and types of arguments
-# that users never make themselves.
+# ':obj:' sets code, as in PyG; the others are words of docstrings, and types of
+# arguments that users never make themselves.
 nitpick_ignore_regex = [
     ('py:obj', r'(?s:.*)'),
     ('py:class', 'optional|HeldOut|KnownSets|RemoteFile|Row|Run|ShardManifest'),

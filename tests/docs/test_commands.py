@@ -1,10 +1,8 @@
-
-
 from tgx_site.commands import commands, plain
 
 COMMANDS = (
-    'demo identify fit predict evaluate explain suggest report shard datasets benchmark '
-    'reproduce'
+    'demo identify fit predict evaluate explain suggest report shard datasets '
+    'benchmark reproduce'
 )
 
 

@@ -1,5 +1,3 @@
-
-
 from tgx_site.local_mathjax import find_mathjax
 
 

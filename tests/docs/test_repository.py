@@ -11,5 +11,5 @@ def test_links_become_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / 'file.md').write_text(text, encoding='utf-8')
     shown = repository.repository_file('file.md', {'a.md': '../a.md', 'b.csv': ''})
     assert shown == '\n[a](../a.md), b, [c](https://c.org), [d](#d)\n'
-    with pytest.raises(ValueError, match="none for 'b.csv'"):
+    with pytest.raises(ValueError, match=r"none for 'b\.csv'"):
         repository.repository_file('file.md', {'a.md': '../a.md'})

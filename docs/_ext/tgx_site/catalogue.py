@@ -25,13 +25,8 @@ def _section(entry: CatalogEntry) -> str:
         f'({entry.num_distinct:,} distinct), {entry.min_size} to {entry.max_size} '
         f'members, {entry.mean_size:.2f} on average'
     )
-    checked = (
-        []
-        if entry.checked
-        else [
-            'Counts\n: not checked, as the raw files were not at hand; a warning says if they differ\n'
-        ]
-    )
+    counts = 'not checked here; a warning says if those of the files differ'
+    checked = [] if entry.checked else [f'Counts\n: {counts}\n']
     return '\n'.join(
         [
             f'### {entry.name}\n',

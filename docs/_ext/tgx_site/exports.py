@@ -176,7 +176,7 @@ def _first_sentence(room: str, name: str) -> str:
         end = paragraph.find('. ', end + 2)
     sentence = paragraph if end == -1 else paragraph[: end + 1]
     # An equation or an example may follow.
-    return re.sub('[,:]$', '.', sentence)
+    return sentence.rstrip(',:.') + '.'
 
 
 def data_comment(module: ModuleType, name: str) -> str:
@@ -255,9 +255,11 @@ def _candidates(node: pending_xref, target: str) -> Iterator[str]:
         names.append(f'{node["py:module"]}.{target}')
     # Of a class that is exported by another package.
     first, _, rest = target.partition('.')
-    for name in public_names().values():
-        if rest and name.rpartition('.')[2] == first:
-            names.append(f'{name}.{rest}')
+    names += [
+        f'{name}.{rest}'
+        for name in public_names().values()
+        if rest and name.rpartition('.')[2] == first
+    ]
     for name in names:
         if not name.startswith(f'{PACKAGE}.'):
             continue

@@ -69,9 +69,13 @@ def broken_links(folder: Path) -> Iterator[BrokenLink]:
                 yield BrokenLink(name, link, 'leads out of the site')
             elif not target.exists():
                 yield BrokenLink(name, link, 'no such file')
-            elif parts.fragment and target in pages:
-                if unquote(parts.fragment) not in pages[target].places:
-                    yield BrokenLink(name, link, 'no such place on the page')
+            elif parts.fragment and not _has_place(pages.get(target), parts.fragment):
+                yield BrokenLink(name, link, 'no such place on the page')
+
+
+def _has_place(page: _Page | None, fragment: str) -> bool:
+    # Files that are no pages have places of their own.
+    return page is None or unquote(fragment) in page.places
 
 
 def _check(app: Sphinx, error: Exception | None) -> None:

@@ -1,9 +1,9 @@
-r"""Shows the notebooks, which lie outside the documentation, without running them twice.
+r"""Shows the notebooks, which are kept elsewhere, without running them twice.
 
 The tests run every notebook. With the environment variable
-:obj:`TGX_ANCHOR_NOTEBOOKS`, they keep what they ran in the folder that it names, and the
-documentation shows these. Without it, the documentation shows the notebooks with the
-output that they are kept with.
+:obj:`TGX_ANCHOR_NOTEBOOKS`, they keep what they ran in the folder that it names, and
+the documentation shows these. Without it, the documentation shows the notebooks with
+the output that they are kept with.
 """
 
 import json

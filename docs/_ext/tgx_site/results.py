@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 
 BENCHMARKS = Path(__file__).parents[3] / 'benchmarks'
 # Columns of words in the tables of scripts, before the numbers.
-NUM_LEFT = {'features': 3, 'labelling': 2, 'readings': 2, 'speed': 3}
+NUM_LEFT = {
+    'features': 3,
+    'labelling': 2,
+    'old_and_new': 2,
+    'readings': 2,
+    'reference_habits': 3,
+    'speed': 3,
+}
 
 
 @cache
