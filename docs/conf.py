@@ -28,7 +28,7 @@ extensions = [
 ]
 exclude_patterns = ['_build', '_ext', '_generated']
 nitpicky = True
-smartquotes = False  # they would change options and code
+smartquotes_action = 'De'  # dashes; quotes stay as they are
 # ':obj:' sets code, as in PyG; the others are words of docstrings, and types of
 # arguments that users never make themselves.
 nitpick_ignore_regex = [

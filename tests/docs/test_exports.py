@@ -100,3 +100,13 @@ def test_find_object_prefers_what_a_package_exports() -> None:
 def test_constants_have_comments() -> None:
     text = exports.data_comment(tgx_anchor.datasets, 'CATALOG')
     assert text == 'All datasets by their names.'
+
+
+def test_fields_of_named_tuples_are_left_out() -> None:
+    field = exports.find_object('tgx_anchor.nn.functional.VirtualLabelLoss.local')
+    app: Any = None
+    assert exports.skip_member(app, 'class', 'local', field, False, None)
+    assert (
+        exports.skip_member(app, 'class', 'fit', AnchorModel.fit, False, None) is None
+    )
+    assert exports.skip_member(app, 'class', 'fit', AnchorModel.fit, True, None)

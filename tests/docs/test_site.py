@@ -2,11 +2,13 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sphinx.util.inventory import InventoryFile
 
+from tests.report.browser import Browser, find_chromium
 from tgx_site import exports
 from tgx_site.inner_links import broken_links
 
@@ -81,3 +83,70 @@ def test_no_calls_are_left(site: Path) -> None:
     for path in site.rglob('*.html'):
         if path.parts[-2] != '_modules' and path.stem != 'contributing':
             assert '{{ ' not in path.read_text(encoding='utf-8'), path
+
+
+@pytest.fixture(scope='module')
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    binary = find_chromium()
+    if binary is None:
+        pytest.skip('needs Chromium: no chromium or google-chrome on the search path')
+    with Browser(binary, tmp_path_factory.mktemp('profile')) as browser:
+        yield browser
+
+
+def pages(site: Path) -> list[Path]:
+    return [path for path in site.rglob('*.html') if '_modules' not in path.parts]
+
+
+def look(browser: Browser, path: Path, width: int, dark: bool = False) -> None:
+    # What a reader would find ugly: pages that scroll sideways, pictures that are not
+    # there, equations as source.
+    browser.open(path, width=width, dark=dark)
+    assert browser.evaluate('document.documentElement.scrollWidth') <= width, path
+    broken = browser.evaluate(
+        'Array.from(document.images).filter((e) => e.naturalWidth === 0).length'
+    )
+    assert broken == 0, path
+    left = browser.evaluate(
+        'Promise.resolve(window.MathJax?.startup?.promise).then(() => Array.from('
+        'document.querySelectorAll(".math")).filter((e) => '
+        '!e.querySelector("mjx-container") || e.querySelector("[data-mml-node=merror]")'
+        ').length)'
+    )
+    assert left == 0, path
+    outside = [
+        url for url in browser.requests if not url.startswith(('file:', 'data:'))
+    ]
+    assert outside == []
+    assert browser.messages == []
+
+
+@pytest.mark.browser
+def test_narrow_pages(site: Path, browser: Browser) -> None:
+    for path in pages(site):
+        look(browser, path, width=390)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize('dark', [False, True])
+def test_wide_pages(site: Path, browser: Browser, dark: bool) -> None:
+    for name in REQUIRED.split():
+        look(browser, site / f'{name}.html', width=1280, dark=dark)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize('width', [390, 1280])
+@pytest.mark.parametrize('dark', [False, True])
+def test_one_form_of_each_picture_is_shown(
+    site: Path, browser: Browser, width: int, dark: bool
+) -> None:
+    for name, count in (('index', 2), ('start/concepts', 8)):
+        browser.open(site / f'{name}.html', width=width, dark=dark)
+        shown: list[str] = browser.evaluate(
+            'Array.from(document.querySelectorAll("img.picture")).filter((e) => '
+            'getComputedStyle(e).display !== "none").map((e) => e.className)'
+        )
+        assert len(shown) == count
+        hidden = ('only-light' if dark else 'only-dark', 'only-wide', 'only-narrow')
+        gone = {hidden[0], hidden[1] if width == 390 else hidden[2]}
+        assert not any(gone & set(names.split()) for names in shown)

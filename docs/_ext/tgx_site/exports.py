@@ -287,11 +287,26 @@ def _public_name(name: str) -> str:
     return f'{public_names().get(above, above)}.{word}'
 
 
+def skip_member(
+    _app: Sphinx, _what: str, _name: str, value: object, skip: bool, _options: object
+) -> bool | None:
+    r"""Leaves out members that Python documents by itself: the fields of named tuples,
+    which are among the arguments already.
+
+    Args:
+        value (object): The member.
+        skip (bool): Whether it is left out anyway.
+    """
+    text = getattr(value, '__doc__', None) or ''
+    return True if text.startswith('Alias for field number') else skip or None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     r"""Adds the resolution of names to the application.
 
     Args:
         app (Sphinx): The application.
     """
+    app.connect('autodoc-skip-member', skip_member)
     app.connect('missing-reference', resolve)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}
