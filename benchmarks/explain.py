@@ -29,7 +29,7 @@ from tgx_anchor.explain import Explainer
 from tgx_anchor.io import ResultTable
 from tgx_anchor.nn import AnchorRadar
 from tgx_anchor.transforms import AddTopologicalFeatures, RandomHyperedgeSplit
-from tgx_anchor.utils import degree, group_topk
+from tgx_anchor.utils import degree, draw_priority, group_topk
 
 OUT = Path(__file__).parent / 'results' / 'explain.csv'
 
@@ -101,7 +101,11 @@ def planted(
         score = value[index[0]]
     incidence = torch.arange(index.size(1))
     best = group_topk(
-        score, torch.stack([incidence, index[1]]), num_hyperedges, 1, generator
+        score,
+        torch.stack([incidence, index[1]]),
+        num_hyperedges,
+        1,
+        draw_priority(index.size(1), seed),
     )
     data.y = torch.isin(incidence, best)
     data = AddTopologicalFeatures()(data)

@@ -40,6 +40,8 @@ from tgx_anchor.datasets import PlantedAnchorDataset
 from tgx_anchor.io import ResultTable
 from tgx_anchor.nn import AnchorRadar, AnchorStrength, IncidenceScorer
 from tgx_anchor.nn.functional import StrengthProblem, strength_loss, strength_problem
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
+from tgx_anchor.nn.predictors.incidence_features import attribute_scale
 from tgx_anchor.nn.predictors.stages import scorer_epochs, strength_epochs
 from tgx_anchor.nn.predictors.tuning import PAPER_GRID
 from tgx_anchor.paper import SETTINGS
@@ -163,7 +165,15 @@ def measure_stage1(size: str, seconds: float) -> tuple[AnchorData, Figures]:
         optimizer.step()
 
     scorer = IncidenceScorer(NUM_FEATURES, 64)
-    epochs = scorer_epochs(scorer, feature, data, mask, 0.01, sys.maxsize)
+    data.incidence_attr = feature
+    epochs = scorer_epochs(
+        scorer,
+        FeatureRows(data, attribute_scale(data)),
+        data,
+        mask,
+        0.01,
+        sys.maxsize,
+    )
     # The first step also prepares the epochs.
     next(epochs)
     epoch, bare = take_turns(epochs, competitor, seconds)

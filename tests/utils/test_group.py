@@ -9,6 +9,7 @@ from torch import Tensor
 from tests.devices import second_device
 from tests.strategies import SETTINGS, Groups, groupings, to_index
 from tgx_anchor.utils import (
+    draw_priority,
     group_order,
     group_rank,
     group_topk,
@@ -91,7 +92,7 @@ def test_group_topk(drawn: tuple[Groups, int, Tensor], k: int) -> None:
 
 @SETTINGS
 @given(valued_groups(), st.integers(1, 9), st.integers(0, 2**40))
-def test_generator_orders_ties_only(
+def test_priority_orders_ties_only(
     drawn: tuple[Groups, int, Tensor], k: int, seed: int
 ) -> None:
     groups, _, value = drawn
@@ -100,7 +101,7 @@ def test_generator_orders_ties_only(
         to_index(groups),
         len(groups),
         k,
-        torch.Generator().manual_seed(seed),
+        draw_priority(value.numel(), seed),
     )
     for best, row in zip(out.tolist(), ranked(groups, value), strict=True):
         chosen = best[: len(row)]
@@ -145,8 +146,8 @@ def test_no_incidences() -> None:
     assert group_order(value, index[1], 0).ptr.tolist() == [0]
     assert group_rank(value, index[1], 2).tolist() == []
     assert group_topk(value, index, 2, k=2).tolist() == [[-1, -1], [-1, -1]]
-    generator = torch.Generator().manual_seed(0)
-    assert group_topk(value, index, 0, 1, generator).tolist() == []
+    assert draw_priority(0, 0).tolist() == []
+    assert group_topk(value, index, 0, 1, draw_priority(0, 0)).tolist() == []
     for num_hyperedges in (0, 2):
         parts = relative_to_group(torch.empty(0, 3), index[1], num_hyperedges)
         assert [part.size() for part in parts] == [(0, 3), (0, 3)]
@@ -161,7 +162,7 @@ def test_ties_are_drawn_evenly() -> None:
     )
     value = torch.tensor([1.0, 1.0, 0.0, 1.0, 1.0]).repeat(num_hyperedges)
     out = group_topk(
-        value, index, num_hyperedges, 2, torch.Generator().manual_seed(0)
+        value, index, num_hyperedges, 2, draw_priority(value.numel(), 0)
     ).tolist()
     mean = num_hyperedges / 12
     for pair in permutations([5, 2, 4, 7], 2):
@@ -175,7 +176,7 @@ def test_draws_repeat_and_leave_the_global_generator_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
     draws = [
-        group_topk(value, index, 50, 3, torch.Generator().manual_seed(seed))
+        group_topk(value, index, 50, 3, draw_priority(value.numel(), seed))
         for seed in (7, 7, 8)
     ]
     assert torch.equal(draws[0], draws[1])
@@ -253,11 +254,11 @@ def test_second_device(
     finite = value.double().nan_to_num().view(-1, 1)
 
     def run(value: Tensor, index: Tensor) -> list[Tensor]:
-        generator = torch.Generator().manual_seed(0) if shuffled else None
+        priority = draw_priority(value.numel(), 0, device=value.device)
         return [
             *group_order(value, index[1], len(groups)),
             group_rank(value, index[1], len(groups)),
-            group_topk(value, index, len(groups), k, generator),
+            group_topk(value, index, len(groups), k, priority if shuffled else None),
             *relative_to_group(finite.to(value.device), index[1], len(groups)),
         ]
 
@@ -266,3 +267,14 @@ def test_second_device(
         assert all(part.device == device for part in found)
     for part, expected in zip(found, run(value, index), strict=True):
         assert torch.equal(part.cpu(), expected)
+
+
+@pytest.mark.parametrize('seed', [0, 7, -3, 2**64 - 1])
+def test_draws_of_a_part_are_those_of_the_whole(seed: int) -> None:
+    whole = draw_priority(1000, seed)
+    assert torch.equal(draw_priority(300, seed, first=500), whole[500:800])
+    assert whole.unique().numel() == 1000
+    assert 0 <= float(whole.min()) <= float(whole.max()) < 1
+    # The mean of uniform numbers, give or take five deviations.
+    assert abs(float(whole.mean()) - 0.5) < 5 * (1 / 12 / 1000) ** 0.5
+    assert not torch.equal(whole, draw_priority(1000, seed + 1))

@@ -230,7 +230,7 @@ def test_collisions_cost_no_correctness(
 ) -> None:
     index, groups, num_nodes = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(incidence, '_mix', WEAK_HASHES[name])
+        patch.setattr(incidence, 'mix_bits', WEAK_HASHES[name])
         number = distinct_hyperedges(index, num_nodes, len(groups))
     assert number.tolist() == number_sets(groups)
 
@@ -240,7 +240,7 @@ def test_distinct_hyperedges_by_hand(
     name: str | None, device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name is not None:
-        monkeypatch.setattr(incidence, '_mix', WEAK_HASHES[name])
+        monkeypatch.setattr(incidence, 'mix_bits', WEAK_HASHES[name])
     groups = [[0, 3], [1, 2], [], [3, 0, 0], [3], [2, 1], [0, 1, 2], [], [0, 1, 3]]
     index = to_index(groups).to(device)
     number = distinct_hyperedges(index, 4, len(groups))
@@ -252,7 +252,7 @@ def test_distinct_hyperedges_of_many(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name is not None:
-        monkeypatch.setattr(incidence, '_mix', WEAK_HASHES[name])
+        monkeypatch.setattr(incidence, 'mix_bits', WEAK_HASHES[name])
     generator = torch.Generator().manual_seed(0)
     member = torch.randint(0, 9, (3000, 4), generator=generator)
     index = torch.stack([member.flatten(), torch.arange(3000).repeat_interleave(4)])
@@ -263,9 +263,9 @@ def test_distinct_hyperedges_of_many(
 
 def test_mix_is_injective() -> None:
     value = torch.cat([torch.arange(100_000), torch.arange(100_000) << 32])
-    assert torch.unique(incidence._mix(value)).numel() == 199_999
+    assert torch.unique(incidence.mix_bits(value)).numel() == 199_999
     # Sums of few values stand for sets: no two of all pairs agree.
-    mixed = incidence._mix(torch.arange(1500))
+    mixed = incidence.mix_bits(torch.arange(1500))
     pairs = torch.combinations(mixed).sum(dim=1)
     assert torch.unique(pairs).numel() == 1500 * 1499 // 2
 

@@ -62,7 +62,9 @@ def _message(error: ValueError | OSError) -> str:
 
 
 def _fail(message: str, lines: Sequence[str] = ()) -> int:
-    sys.stderr.write(f'tgx-anchor: {" ".join(message.split())}\n')
+    from tgx_anchor.cli.processes import speak_once
+
+    speak_once(' '.join(message.split()))
     for line in lines:
         sys.stderr.write(f'  {line}\n')
     return 2

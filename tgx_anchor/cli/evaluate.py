@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tgx_anchor.cli.processes import is_shards
+from tgx_anchor.cli.sharded import score_shards
 from tgx_anchor.cli.table_options import TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -40,12 +42,12 @@ def evaluate(
 
     Example: tgx-anchor evaluate model.tgx labelled.csv
     """
-    talk = Talk(table)
-    talk.load()
-    if _is_table(found):
-        figures = _compare(talk, found, truth)
+    if is_shards([truth]):
+        talk, figures = score_shards(table, found, truth)
     else:
-        figures = _score(talk, found, truth)
+        talk = Talk(table)
+        talk.load()
+        figures = (_compare if _is_table(found) else _score)(talk, found, truth)
     from tgx_anchor.metrics import wilson_interval
 
     total = int(figures['num_hyperedges'])

@@ -8,6 +8,8 @@ import typer
 from tgx_anchor.cli.anchor_table import check_folder
 from tgx_anchor.cli.learning import assess, describe, fit_model
 from tgx_anchor.cli.model_choice import ModelName, ModelOption
+from tgx_anchor.cli.processes import is_shards
+from tgx_anchor.cli.sharded import fit_shards
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -25,6 +27,9 @@ def fit(
 
     Example: tgx-anchor fit mails.csv --out model.tgx
     """
+    if is_shards(files):
+        fit_shards(table, files[0], out, kind)
+        return
     talk = Talk(table, out)
     talk.load()
 

@@ -12,6 +12,8 @@ from tgx_anchor.cli.learning import (
     fit_model,
 )
 from tgx_anchor.cli.model_choice import ModelName, ModelOption
+from tgx_anchor.cli.processes import is_shards
+from tgx_anchor.cli.sharded import identify_shards
 from tgx_anchor.cli.table_options import Files, TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -21,7 +23,7 @@ Out = Annotated[
         '--out',
         '-o',
         help="The table of anchors: .csv, .tsv, .jsonl, .parquet, or '-' for the "
-        'standard output.',
+        'standard output; for shards, a folder.',
     ),
 ]
 
@@ -42,7 +44,12 @@ def identify(
 
     Example: tgx-anchor identify inbox.csv --members to --members cc --sep ';'
     --anchor sender --addresses --out anchors.csv
+
+    Example: torchrun --nproc-per-node 2 -m tgx_anchor identify shards/ --out anchors/
     """
+    if is_shards(files):
+        identify_shards(table, files[0], out, kind)
+        return
     talk = Talk(table, out)
     talk.load()
 

@@ -7,6 +7,8 @@ import typer
 from tgx_anchor.cli.anchor_table import check_output, write_output
 from tgx_anchor.cli.identify import Out
 from tgx_anchor.cli.learning import count_anchors, load_model
+from tgx_anchor.cli.processes import is_shards
+from tgx_anchor.cli.sharded import predict_shards
 from tgx_anchor.cli.table_options import Files, Model, TableOptions, takes_table
 from tgx_anchor.cli.talk import Talk
 
@@ -40,6 +42,9 @@ def predict(
 
     Example: tgx-anchor predict model.tgx may.csv --out anchors.csv
     """
+    if is_shards(files):
+        predict_shards(table, model, files[0], out, model_word, other_people)
+        return
     talk = Talk(table, out)
     talk.load()
 

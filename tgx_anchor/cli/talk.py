@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tgx_anchor.cli.processes import is_first
 from tgx_anchor.cli.table_options import TableOptions, name_options
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Talk:
         # Rich also takes a stream for a terminal where FORCE_COLOR is set, as Jupyter
         # does.
         self.is_terminal = sys.stderr.isatty()
+        # Of several processes, the first one speaks.
+        self.is_silent = not is_first()
         self.console = Console(stderr=True, highlight=False)
         self.seconds: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -49,14 +52,15 @@ class Talk:
 
     def note(self, text: str) -> None:
         r"""Prints a note, unless the command is quiet."""
-        if not self.options.quiet:
+        if not (self.options.quiet or self.is_silent):
             typer.echo(text, err=True)
 
     def warn(self, text: str) -> None:
         r"""Prints a warning."""
         text = ' '.join(text.split())
         self.warnings.append(text)
-        typer.echo(f'warning: {text}', err=True)
+        if not self.is_silent:
+            typer.echo(f'warning: {text}', err=True)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -67,7 +71,7 @@ class Talk:
         """
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        hidden = self.options.quiet or not self.is_terminal
+        hidden = self.options.quiet or self.is_silent or not self.is_terminal
         start = time.perf_counter()
         with (
             Progress(
@@ -180,6 +184,8 @@ class Talk:
                 command is for, and printed even if it is to be quiet.
                 (default: :obj:`False`)
         """
+        if self.is_silent:
+            return
         if self.options.json:
             document = {
                 **summary,

@@ -24,7 +24,10 @@ from tgx_anchor.data.hypergraph_storage import (
     level,
     num_columns,
 )
+from tgx_anchor.data.rank_part import RankPart
 from tgx_anchor.utils import (
+    ALONE,
+    Ranks,
     check_hyperedge_index,
     collapse_incidences,
     index_ptr,
@@ -282,6 +285,25 @@ class AnchorData(Data):
     @source.setter
     def source(self, value: str | list[Any] | None) -> None:
         self._store['source'] = value
+
+    @property
+    def part(self) -> RankPart | None:
+        r"""The part of a hypergraph in shards that this is, or :obj:`None` if it is
+        whole.
+        """
+        part: RankPart | None = self._store.get('part')
+        return part
+
+    @part.setter
+    def part(self, value: RankPart | None) -> None:
+        self._store['part'] = value
+
+    @property
+    def ranks(self) -> Ranks:
+        r"""The processes that hold the hyperedges: this one alone, unless it is a part
+        of a hypergraph in shards.
+        """
+        return ALONE if self.part is None else self.part.ranks
 
     def names(self, key: str) -> list[str]:
         r"""Returns the names of the columns of an attribute: those in

@@ -1,5 +1,6 @@
 """Hypergraph in a folder of shards, read as far as it is asked for."""
 
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,9 @@ from torch import Tensor
 from tgx_anchor.data.anchor_data import AnchorData
 from tgx_anchor.data.building import Ids
 from tgx_anchor.data.plain_parquet import map_parquet
+from tgx_anchor.data.rank_part import RankPart
 from tgx_anchor.data.shard_manifest import Shard, ShardManifest
+from tgx_anchor.utils import Ranks
 from tgx_anchor.utils.messages import shorten
 
 
@@ -45,6 +48,7 @@ class ShardedAnchorData:
         self.root = Path(root)
         self.manifest = ShardManifest.read(self.root)
         self._verified: set[str] = set()
+        self._parts: dict[tuple[int, int], AnchorData] = {}
         for i, shard in enumerate(self.manifest.shards):
             shard.incidences.check_size(self.root, f'shard {i}')
             shard.hyperedges.check_size(self.root, f'the groups of shard {i}')
@@ -216,12 +220,80 @@ class ShardedAnchorData:
         data.validate()
         return data
 
+    # Parts ###################################################################
+
+    def part(self, ranks: Ranks | None = None) -> AnchorData:
+        r"""Returns the part of the hypergraph that this process works on: all nodes,
+        and the hyperedges of some shards that follow each other, without ids. Shards
+        are divided by their numbers of incidences; a process may get none.
+
+        The part knows the processes that hold the others (:obj:`data.part`), and is
+        made once. Its features are computed when they are needed.
+
+        .. code-block:: python
+
+            # With torchrun --nproc-per-node 2
+            torch.distributed.init_process_group('gloo')
+            shards = ShardedAnchorData('shards/')
+            model = AnchorRadar().fit(shards)
+            model.predict(shards)   # the anchors of shards.part()
+
+        Args:
+            ranks (Ranks, optional): The processes; all of :obj:`torch.distributed` if
+                it is initialised, else this one alone, if :obj:`None`.
+                (default: :obj:`None`)
+        """
+        ranks = Ranks.current() if ranks is None else ranks
+        key = (ranks.rank, ranks.size)
+        if key not in self._parts:
+            self._parts[key] = ranks.together(lambda: self._make_part(ranks))
+        return self._parts[key]
+
+    def shards_of(self, rank: int, size: int) -> range:
+        r"""Returns the shards of one of several processes.
+
+        Args:
+            rank (int): The number of the process.
+            size (int): The number of processes.
+        """
+        counts = [shard.incidences.num_rows for shard in self.manifest.shards]
+        total = sum(counts)
+        # A shard belongs to the process in whose share of all incidences its middle
+        # lies.
+        middle = [sum(counts[:i]) + n / 2 for i, n in enumerate(counts)]
+        owner = [min(int(m * size / max(total, 1)), size - 1) for m in middle]
+        return range(bisect_left(owner, rank), bisect_right(owner, rank))
+
+    def _make_part(self, ranks: Ranks) -> AnchorData:
+        chosen = self.shards_of(ranks.rank, ranks.size)
+        self.verify(chosen)
+        counts = [shard.incidences.num_rows for shard in self.manifest.shards]
+        before = self.manifest.shards[: chosen.start]
+        first = sum(shard.num_hyperedges for shard in before)
+        index, levels = self._read(chosen)
+        index[1] -= first
+        if self.x is not None:
+            levels['x'] = self.x
+        size = sum(self.manifest.shards[i].num_hyperedges for i in chosen)
+        data = self._build(index, size, levels)
+        data.part = RankPart(ranks, chosen, first, sum(counts[: chosen.start]))
+        return data
+
     # Nodes ###################################################################
 
     @cached_property
     def node_id(self) -> Ids:
         r"""The ids of all nodes, integers as a tensor or strings as a list."""
         return _to_ids(self._read_nodes(['id']).column('id'))
+
+    @cached_property
+    def node_ids(self) -> pa.Array:
+        r"""The ids of all nodes, as an array of Arrow."""
+        column = self._read_nodes(['id']).column('id')
+        if not pa.types.is_integer(column.type):
+            # Arrays of other strings end at two gigabytes.
+            column = column.cast(pa.large_string())
+        return column.combine_chunks()
 
     @cached_property
     def x(self) -> Tensor | None:
@@ -251,26 +323,47 @@ class ShardedAnchorData:
         :meth:`AnchorData.from_incidence` reads from the table.
         """
         self.verify()
-        index = np.empty((2, self.num_incidences), dtype=np.int64)
-        parts: list[dict[str, Any]] = []
-        start = 0
-        for i, shard in enumerate(self.manifest.shards):
-            data = self.shard(i)
-            end = start + data.num_incidences
-            index[:, start:end] = data.hyperedge_index.numpy()
-            index[1, start:end] += shard.first_hyperedge
-            keys = (k for k in data.keys() if AnchorData.level(k))  # noqa: SIM118
-            parts.append({key: data[key] for key in keys})
-            start = end
-        levels = {
-            key: _concat([part[key] for part in parts])
-            for key in parts[0]
-            if key not in ('hyperedge_index', 'num_nodes', 'num_hyperedges')
-        }
+        index, levels = self._read(range(self.num_shards), ids=True)
         levels['node_id'] = self.node_id
         if self.x is not None:
             levels['x'] = self.x
         return self._build(index, self.num_hyperedges, levels)
+
+    def _read(
+        self, chosen: range, ids: bool = False
+    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        # The incidences of some shards, and the attributes of all levels but nodes.
+        counts = [self.manifest.shards[i].incidences.num_rows for i in chosen]
+        index = np.empty((2, sum(counts)), dtype=np.int64)
+        parts: list[dict[str, Any]] = []
+        start = 0
+        for i in chosen:
+            data = self.shard(i, ids)
+            end = start + data.num_incidences
+            index[:, start:end] = data.hyperedge_index.numpy()
+            index[1, start:end] += self.first_hyperedge(i)
+            keys = (k for k in data.keys() if AnchorData.level(k))  # noqa: SIM118
+            parts.append({key: data[key] for key in keys if key != 'hyperedge_index'})
+            start = end
+        if not parts:
+            return index, self._no_rows()
+        return index, {key: _concat([p[key] for p in parts]) for key in parts[0]}
+
+    def _no_rows(self) -> dict[str, Any]:
+        # The attributes of a process without shards.
+        columns = self.manifest.columns
+        widths = {key: len(v) for key, v in self.manifest.attributes.items() if v}
+        out: dict[str, Any] = {
+            key: torch.empty((0, width))
+            for key, width in widths.items()
+            if key in ('incidence_attr', 'hyperedge_attr')
+        }
+        out['y'] = torch.empty(0, dtype=torch.bool)
+        if 'role' in columns['incidences']:
+            out['role'] = torch.empty(0, dtype=torch.long)
+        if 'time' in columns['hyperedges']:
+            out['hyperedge_time'] = torch.empty(0, dtype=torch.double)
+        return out
 
 
 def _check_range(name: str, value: NDArray[Any], low: int, high: int) -> None:

@@ -37,8 +37,8 @@ from tgx_anchor.nn import (
 from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.predictors.incidence_features import incidence_features
 from tgx_anchor.nn.predictors.known_anchors import check_data
-from tgx_anchor.transforms.add_topological_features import CENTRALITIES
-from tgx_anchor.utils import arange_by_ptr, group_topk
+from tgx_anchor.transforms._topology import CENTRALITIES
+from tgx_anchor.utils import arange_by_ptr, draw_priority, group_topk
 from tgx_anchor.utils.messages import shorten
 
 # The number of standard errors within which two rates are equal.
@@ -263,7 +263,7 @@ class Explainer:
             torch.stack([index, hyperedge]),
             self.data.num_hyperedges,
             2,
-            torch.Generator().manual_seed(self.model.seed),
+            draw_priority(index.numel(), self.model.seed, device=index.device),
         )
 
     @property
@@ -290,7 +290,7 @@ class Explainer:
                 mask,
                 weight,
                 self._num_anchors,
-                torch.Generator().manual_seed(model.seed),
+                model.seed,
             )
 
         strongest = share(torch.zeros_like(known), 0.0) * self._degree

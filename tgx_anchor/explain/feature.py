@@ -10,8 +10,8 @@ from tgx_anchor.explain.reason import ReasonKind
 from tgx_anchor.nn.predictors.incidence_features import FEATURES
 from tgx_anchor.transforms import AddPairFeatures, AddTemporalFeatures
 from tgx_anchor.transforms._round import round_centrality
+from tgx_anchor.transforms._topology import CENTRALITIES
 from tgx_anchor.transforms.add_topological_features import (
-    CENTRALITIES,
     GLOBAL_COLUMNS,
     LOCAL_COLUMNS,
     SIZE_COLUMN,
@@ -194,7 +194,8 @@ def _centrality(data: AnchorData, name: str, scaled: Tensor | None) -> Tensor:
     # for the values of the column.
     if name == 'degree' or scaled is None:
         value = CENTRALITIES[name](data.hyperedge_index, num_nodes, data.num_hyperedges)
-        return round_centrality(value)[0]
+        distinct, level = round_centrality(value)
+        return distinct[level]
     return _by_node(data, scaled)
 
 

@@ -118,9 +118,14 @@ class AnchorEvaluator:
         if rank_score is not None:
             ranked = self.per_hyperedge(rank_score, data, mask)
             figures = {**ranked, 'accuracy': figures['accuracy']}
+        ranks = data.ranks
+        count = int(ranks.total(figures['accuracy'].numel()))
         return {
-            **{name: float(value.mean()) for name, value in figures.items()},
-            'num_hyperedges': figures['accuracy'].numel(),
+            **{
+                name: ranks.total(float(value.sum())) / count
+                for name, value in figures.items()
+            },
+            'num_hyperedges': count,
         }
 
     def eval_by_size(
@@ -186,7 +191,7 @@ class AnchorEvaluator:
                 f"'mask' must hold hyperedges with a known anchor only "
                 f'(got hyperedge {unknown})'
             )
-        if not mask.any():
+        if not data.ranks.any(mask):
             raise ValueError(
                 "'mask' must hold at least one hyperedge; without a mask, one must "
                 'have a known anchor and leave a choice'

@@ -22,7 +22,7 @@ from tgx_anchor.metrics import (
 )
 from tgx_anchor.nn import AnchorModel
 from tgx_anchor.report.label_doubt import LabelDoubt
-from tgx_anchor.utils import group_topk
+from tgx_anchor.utils import draw_priority, group_topk
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -362,9 +362,9 @@ def _top_two(model: AnchorModel, data: AnchorData, proba: Tensor) -> Tensor:
     # The two best incidences of each hyperedge, ties drawn as in 'predict'.
     hyperedge = data.hyperedge_index[1]
     place = torch.arange(hyperedge.numel(), device=hyperedge.device)
-    generator = torch.Generator().manual_seed(model.seed)
+    priority = draw_priority(place.numel(), model.seed, device=place.device)
     index = torch.stack([place, hyperedge])
-    return group_topk(proba, index, data.num_hyperedges, 2, generator)
+    return group_topk(proba, index, data.num_hyperedges, 2, priority)
 
 
 def _at(value: Tensor, place: Tensor, missing: float) -> Tensor:

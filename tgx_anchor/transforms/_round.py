@@ -11,17 +11,17 @@ def round_centrality(value: Tensor) -> tuple[Tensor, Tensor]:
     the order of summation.
 
     Returns:
-        The rounded values, and the rank of each among the distinct rounded values,
-        from zero for the smallest.
+        The distinct rounded values in ascending order, and the place of each value
+        among them.
 
     Shapes:
         - **value:** :math:`(N)`
-        - **output:** :math:`(N)` and :math:`(N)`
+        - **output:** :math:`(L)` and :math:`(N)`
     """
     mantissa, exponent = torch.frexp(value.double())
     value = torch.ldexp(torch.round(mantissa * 2.0**32), exponent - 32)
-    value, level = torch.unique(value, return_inverse=True)
-    return value[level], level
+    distinct, level = torch.unique(value, return_inverse=True)
+    return distinct, level
 
 
 def round_to_step(value: Tensor) -> Tensor:

@@ -1,29 +1,15 @@
 """Topological features of incidences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
-from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.transforms._round import round_centrality
-from tgx_anchor.utils import (
-    coreness,
-    degree,
-    eigenvector_centrality,
-    group_order,
-    pagerank,
-)
+from tgx_anchor.transforms._topology import CENTRALITIES, Topology
 
-CENTRALITIES: dict[str, Callable[[Tensor, int, int], Tensor]] = {
-    'degree': degree,
-    'eigenvector': eigenvector_centrality,
-    'pagerank': pagerank,
-    'coreness': coreness,
-}
 GLOBAL_COLUMNS = (
     'minmax',
     'rank',
@@ -114,86 +100,47 @@ class AddTopologicalFeatures(BaseTransform):
         return names
 
     def forward(self, data: AnchorData) -> AnchorData:
-        r"""Adds the features to :obj:`data`."""
-        node, hyperedge = data.hyperedge_index
-        num_nodes, num_hyperedges = data.num_nodes, data.num_hyperedges
-        column = {name: i for i, name in enumerate(self.feature_names)}
-        out = torch.empty((node.numel(), len(column)), device=node.device)
-        count = torch.bincount(node, minlength=num_nodes).clamp(min=1)
-
-        for name in self.centralities:
-            value = CENTRALITIES[name](data.hyperedge_index, num_nodes, num_hyperedges)
-            value, level = round_centrality(value)
-            local = _local_columns(value, level, data.hyperedge_index, num_hyperedges)
-            if self.local:
-                for key, part in zip(LOCAL_COLUMNS, local, strict=True):
-                    out[:, column[f'{name}_{key}']] = part
-            if self.global_:
-                parts = [_minmax(value), _rank(level)]
-                for part in local:
-                    parts += _mean_and_std(part, node, count)
-                start = column[f'{name}_{GLOBAL_COLUMNS[0]}']
-                table = torch.stack(parts, dim=1).to(out.dtype)
-                out[:, start : start + len(parts)] = table.index_select(0, node)
-        if self.local:
-            size = data.hyperedge_size.to(out.dtype)
-            out[:, column[SIZE_COLUMN]] = size[hyperedge]
-
+        r"""Adds the features to :obj:`data`. A part of a hypergraph in shards stays as
+        it is: the features of its incidences are computed when they are needed.
+        """
+        if data.part is not None:
+            self.topology(data)
+            return data
         names, previous = self.feature_names, data.get('incidence_attr')
+        size = (data.num_incidences, len(names))
+        out = torch.empty(size, device=data.hyperedge_index.device)
+        self._topology(data, out)
         if self.cat and previous is not None:
             out = torch.cat([previous.to(out.dtype), out], dim=1)
             names = data.names('incidence_attr') + names
         data.incidence_attr = out
         return data.name_columns('incidence_attr', names)
 
+    def topology(self, data: AnchorData) -> Topology:
+        r"""Returns the vectors over nodes from which the features are computed. Those
+        of a part of a hypergraph in shards are computed once.
+
+        Args:
+            data (AnchorData): The hypergraph.
+        """
+        if data.part is None:
+            return self._topology(data)
+        return data.part.cached(repr(self), lambda: self._topology(data))
+
+    def _topology(self, data: AnchorData, out: Tensor | None = None) -> Topology:
+        return Topology(
+            data.hyperedge_index,
+            data.num_nodes,
+            data.num_hyperedges,
+            self.centralities,
+            self.local,
+            self.global_,
+            data.ranks,
+            out,
+        )
+
     def __repr__(self) -> str:
         return (
             f'{self.__class__.__name__}(local={self.local}, global_={self.global_}, '
             f'centralities={list(self.centralities)}, cat={self.cat})'
         )
-
-
-def _ratio(part: Tensor, whole: Tensor) -> Tensor:
-    return torch.where(whole > 0, part / whole, 0.0)
-
-
-def _minmax(value: Tensor) -> Tensor:
-    if value.numel() == 0:
-        return value
-    low, high = torch.aminmax(value)
-    return _ratio(value - low, high - low)
-
-
-def _rank(level: Tensor) -> Tensor:
-    count = torch.bincount(level)
-    larger = level.numel() - count.cumsum(0)
-    return larger[level].double() / max(level.numel() - 1, 1)
-
-
-def _local_columns(
-    value: Tensor, level: Tensor, hyperedge_index: Tensor, num_hyperedges: int
-) -> tuple[Tensor, Tensor]:
-    node, hyperedge = hyperedge_index
-    order = group_order(level.index_select(0, node), hyperedge, num_hyperedges)
-    ranked = value.index_select(0, node.index_select(0, order.perm))
-    # Empty hyperedges may point past the end; their values are not used.
-    padded = torch.cat([ranked, ranked.new_zeros(1)])
-    size = torch.diff(order.ptr)
-    low = padded[(order.ptr[1:] - 1).clamp(min=0)]
-    span = padded[order.ptr[:-1]] - low
-    minmax = _ratio(
-        ranked - low.index_select(0, hyperedge), span.index_select(0, hyperedge)
-    )
-    rank = _ratio(
-        (order.first - order.ptr.index_select(0, hyperedge)).double(),
-        (size - 1.0).index_select(0, hyperedge),
-    )
-    return order.by_incidence(minmax), order.by_incidence(rank)
-
-
-def _mean_and_std(value: Tensor, node: Tensor, count: Tensor) -> list[Tensor]:
-    # Each node has 'count' incidences.
-    mean = scatter(value, node, 0, count.numel(), 'sum') / count
-    deviation = value - mean.index_select(0, node)
-    variance = scatter(deviation.square_(), node, 0, count.numel(), 'sum') / count
-    return [mean, variance.sqrt()]

@@ -13,11 +13,13 @@ from tgx_anchor.utils.centrality import (
 )
 from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
 from tgx_anchor.utils.group import (
+    draw_priority,
     group_order,
     group_rank,
     group_topk,
     relative_to_group,
 )
+from tgx_anchor.utils.hyperedge_block import HyperedgeBlock, hyperedge_blocks
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
@@ -28,13 +30,19 @@ from tgx_anchor.utils.incidence import (
     incidence_matrix,
     index_ptr,
     is_sorted,
+    mix_bits,
+    node_set_hash,
 )
 from tgx_anchor.utils.node_set import NodeSets, node_sets
 from tgx_anchor.utils.pair import MemberPairs, member_pairs
+from tgx_anchor.utils.ranks import ALONE, Ranks
 
 __all__ = [
+    'ALONE',
+    'HyperedgeBlock',
     'MemberPairs',
     'NodeSets',
+    'Ranks',
     'anchor_degree',
     'anchor_proportion',
     'anchor_purity',
@@ -45,17 +53,21 @@ __all__ = [
     'degree',
     'digest',
     'distinct_hyperedges',
+    'draw_priority',
     'eigenvector_centrality',
     'gather_hyperedges',
     'group_order',
     'group_rank',
     'group_topk',
+    'hyperedge_blocks',
     'hypergraph_fingerprint',
     'incidence_fingerprint',
     'incidence_matrix',
     'index_ptr',
     'is_sorted',
     'member_pairs',
+    'mix_bits',
+    'node_set_hash',
     'node_sets',
     'pagerank',
     'relative_to_group',

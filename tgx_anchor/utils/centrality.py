@@ -15,31 +15,47 @@ from tgx_anchor.utils.incidence import (
     index_ptr,
     is_sorted,
 )
+from tgx_anchor.utils.ranks import ALONE, Ranks
 
 
-def degree(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Tensor:
+def degree(
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    ranks: Ranks = ALONE,
+) -> Tensor:
     r"""Counts the incidences of each node, :math:`d_v`.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
+        ranks (Ranks, optional): The processes that hold the other hyperedges, if they
+            are divided; all get the same result. (default: this process alone)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
         - **output:** :math:`(N)`, integers
     """
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
-    return torch.bincount(hyperedge_index[0], minlength=num_nodes)
+    return ranks.sum_(torch.bincount(hyperedge_index[0], minlength=num_nodes))
 
 
 def _clique_product(
-    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int, weighted: bool
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    weighted: bool,
+    ranks: Ranks,
 ) -> Callable[[Tensor], Tensor]:
     # The map x -> W x of the clique expansion, where W has a zero diagonal.
     size = (num_nodes, num_hyperedges)
     distinct, inverse = collapse_incidences(hyperedge_index, num_nodes)
     if not weighted:
+        if ranks.size > 1:
+            raise ValueError(
+                "'weighted' must be True with hyperedges in many processes"
+            )
         # Whether two nodes meet at all does not factor through the incidences:
         # this is the one place that builds the (sparse) clique graph.
         H = incidence_matrix(distinct, *size)
@@ -56,7 +72,7 @@ def _clique_product(
     H = incidence_matrix(distinct, *size, value=multiplicity)
     Ht = incidence_matrix(distinct, *size, value=multiplicity, transpose=True)
     diagonal = scatter(multiplicity.square(), distinct[0], 0, num_nodes, 'sum')
-    return lambda x: H @ (Ht @ x) - diagonal * x
+    return lambda x: ranks.sum_(H @ (Ht @ x) - diagonal * x)
 
 
 def _power_iteration(
@@ -85,6 +101,7 @@ def eigenvector_centrality(
     weighted: bool = True,
     max_iter: int = 100,
     tol: float = 1e-6,
+    ranks: Ranks = ALONE,
 ) -> Tensor:
     r"""Computes the eigenvector centrality of the clique expansion by the shifted
     power iteration
@@ -113,13 +130,17 @@ def eigenvector_centrality(
             (default: :obj:`100`)
         tol (float, optional): Stops once :math:`{\| \Delta \mathbf{x} \|}_1` is
             below it. (default: :obj:`1e-6`)
+        ranks (Ranks, optional): The processes that hold the other hyperedges, if they
+            are divided; all get the same result. (default: this process alone)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
         - **output:** :math:`(N)`, in double precision
     """
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
-    product = _clique_product(hyperedge_index, num_nodes, num_hyperedges, weighted)
+    product = _clique_product(
+        hyperedge_index, num_nodes, num_hyperedges, weighted, ranks
+    )
 
     def step(x: Tensor) -> Tensor:
         x = x + product(x)
@@ -136,6 +157,7 @@ def pagerank(
     damping: float = 0.85,
     max_iter: int = 100,
     tol: float = 1e-6,
+    ranks: Ranks = ALONE,
 ) -> Tensor:
     r"""Computes the PageRank of the weighted clique expansion
 
@@ -162,6 +184,8 @@ def pagerank(
             (default: :obj:`100`)
         tol (float, optional): Stops once :math:`{\| \Delta \mathbf{x} \|}_1` is
             below it. (default: :obj:`1e-6`)
+        ranks (Ranks, optional): The processes that hold the other hyperedges, if they
+            are divided; all get the same result. (default: this process alone)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
@@ -170,7 +194,7 @@ def pagerank(
     if not 0 <= damping < 1:
         raise ValueError(f"'damping' must lie in [0, 1) (got {damping})")
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
-    product = _clique_product(hyperedge_index, num_nodes, num_hyperedges, True)
+    product = _clique_product(hyperedge_index, num_nodes, num_hyperedges, True, ranks)
     ones = torch.ones(num_nodes, dtype=torch.float64, device=hyperedge_index.device)
     strength = product(ones)
     dangling = strength == 0
@@ -183,7 +207,12 @@ def pagerank(
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 
 
-def coreness(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Tensor:
+def coreness(
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    ranks: Ranks = ALONE,
+) -> Tensor:
     r"""Computes the hypergraph coreness: the largest :math:`k` for which the node is
     left when nodes with fewer than :math:`k` incidences are removed repeatedly, where a
     hyperedge is removed with the first of its members.
@@ -195,6 +224,8 @@ def coreness(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Te
         hyperedge_index (torch.Tensor): The incidences, repeated ones counted.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
+        ranks (Ranks, optional): The processes that hold the other hyperedges, if they
+            are divided; all get the same result. (default: this process alone)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
@@ -209,7 +240,7 @@ def coreness(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Te
     by_node, perm = torch.sort(node, stable=True)
     star, star_ptr = hyperedge[perm], index_ptr(by_node, num_nodes)
 
-    current = torch.diff(star_ptr)
+    current = ranks.sum_(torch.diff(star_ptr))
     core = torch.zeros_like(current)
     present = torch.ones_like(current, dtype=torch.bool)
     alive = torch.ones(num_hyperedges, dtype=torch.bool, device=node.device)
@@ -228,7 +259,7 @@ def coreness(hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int) -> Te
             alive[dead] = False
             position, _ = arange_by_ptr(ptr[dead], ptr[dead + 1] - ptr[dead])
             touched = node[position]
-            touched = touched[present[touched]]
+            touched = ranks.gather(touched[present[touched]])
             current.scatter_add_(0, touched, torch.full_like(touched, -1))
             front = torch.unique(touched[current[touched] <= level])
         remaining = remaining[present[remaining]]

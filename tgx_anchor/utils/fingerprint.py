@@ -7,10 +7,15 @@ import torch
 from torch import Tensor
 
 from tgx_anchor.utils.incidence import incidence_fingerprint
+from tgx_anchor.utils.ranks import ALONE, Ranks
 
 
 def hypergraph_fingerprint(
-    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    first_hyperedge: int = 0,
+    ranks: Ranks = ALONE,
 ) -> Tensor:
     r"""Computes four numbers that tell hypergraphs apart, whatever the order of their
     incidences: :math:`N`, :math:`M`, :math:`P` and a hash of the incidences.
@@ -19,14 +24,19 @@ def hypergraph_fingerprint(
         hyperedge_index (torch.Tensor): The incidences.
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
+        first_hyperedge (int, optional): The number of the first hyperedge, if these are
+            a part of a hypergraph. (default: :obj:`0`)
+        ranks (Ranks, optional): The processes that hold the other hyperedges.
+            (default: this process alone)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
         - **output:** :math:`(4)`
     """
-    code = incidence_fingerprint(hyperedge_index, num_nodes)
-    sizes = [num_nodes, num_hyperedges, hyperedge_index.size(1), code]
-    return torch.tensor(sizes, device=hyperedge_index.device)
+    code = incidence_fingerprint(hyperedge_index, num_nodes, first_hyperedge)
+    sizes = [num_hyperedges, hyperedge_index.size(1), code]
+    whole = ranks.sum_(torch.tensor(sizes, device=hyperedge_index.device))
+    return torch.cat([whole.new_tensor([num_nodes]), whole])
 
 
 def digest(*values: Any) -> str:

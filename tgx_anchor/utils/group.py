@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
-from tgx_anchor.utils.incidence import index_ptr
+from tgx_anchor.utils.incidence import index_ptr, mix_bits
 
 
 class GroupOrder(NamedTuple):
@@ -77,12 +77,37 @@ def group_rank(value: Tensor, hyperedge: Tensor, num_hyperedges: int) -> Tensor:
     return order.by_incidence(order.first - order.ptr[hyperedge])
 
 
+def draw_priority(
+    size: int, seed: int, first: int = 0, device: torch.device | None = None
+) -> Tensor:
+    r"""Draws a number for each incidence, by which equals are ordered: the higher one
+    comes first. It depends on nothing but the seed and the number of the incidence, so
+    that a part of a hypergraph gets the same draws as the whole.
+
+    Args:
+        size (int): The number of incidences.
+        seed (int): The seed.
+        first (int, optional): The number of the first incidence.
+            (default: :obj:`0`)
+        device (torch.device, optional): The device. (default: :obj:`None`)
+
+    Shapes:
+        - **output:** :math:`(P)`, in :math:`[0, 1)`, in double precision
+    """
+    number = torch.arange(first, first + size, device=device)
+    # Seeds may be unsigned.
+    word = (seed + 2**63) % 2**64 - 2**63
+    start = mix_bits(torch.tensor(word, device=device))
+    # As many bits as double precision holds.
+    return ((mix_bits(number ^ start) >> 11) & (2**53 - 1)).double().mul_(2.0**-53)
+
+
 def group_topk(
     value: Tensor,
     hyperedge_index: Tensor,
     num_hyperedges: int,
     k: int = 1,
-    generator: torch.Generator | None = None,
+    priority: Tensor | None = None,
 ) -> Tensor:
     r"""Returns the :obj:`k` nodes of highest value in each hyperedge, best first.
 
@@ -91,20 +116,18 @@ def group_topk(
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
         num_hyperedges (int): The number of hyperedges :math:`M`.
         k (int, optional): The number of nodes. (default: :obj:`1`)
-        generator (torch.Generator, optional): Draws the order of equal values.
-            If :obj:`None`, they keep the order of their incidences.
-            (default: :obj:`None`)
+        priority (torch.Tensor, optional): The order of equal values, highest first, as
+            :func:`draw_priority` draws it. If :obj:`None`, they keep the order of their
+            incidences. (default: :obj:`None`)
 
     Shapes:
-        - **value:** :math:`(P)`
+        - **value, priority:** :math:`(P)`
         - **hyperedge_index:** :math:`(2, P)`
         - **output:** :math:`(M, k)`, :obj:`-1` where a hyperedge has fewer members
     """
     node, hyperedge = hyperedge_index
-    if generator is not None:
-        shuffle = torch.randperm(
-            value.numel(), generator=generator, device=generator.device
-        ).to(value.device)
+    if priority is not None:
+        shuffle = torch.argsort(priority, descending=True, stable=True)
         shuffle = shuffle[torch.argsort(hyperedge[shuffle], stable=True)]
         node, value = node[shuffle], value[shuffle]
     order = group_order(value, hyperedge, num_hyperedges)

@@ -174,26 +174,37 @@ def collapse_incidences(
     return torch.stack([node, hyperedge]), inverse
 
 
-def _mix(value: Tensor) -> Tensor:
-    # A bijective scrambler of 64-bit words (multiply, fold the high half down);
-    # sums of its values stand for sets.
+def mix_bits(value: Tensor) -> Tensor:
+    r"""Scrambles integers of 64 bits one to one (multiply, fold the high half down).
+    Sums of its values stand for sets.
+
+    Shapes:
+        - **value:** :math:`(*)`
+        - **output:** :math:`(*)`
+    """
     value = (value + 1) * -7046029254386353131
     value = (value ^ ((value >> 32) & 0xFFFFFFFF)) * -4417276706812531889
     return value ^ ((value >> 29) & 0x7FFFFFFFF)
 
 
-def incidence_fingerprint(hyperedge_index: Tensor, num_nodes: int) -> int:
+def incidence_fingerprint(
+    hyperedge_index: Tensor, num_nodes: int, first_hyperedge: int = 0
+) -> int:
     r"""Computes a number that tells hypergraphs apart and does not depend on the order
-    of their incidences.
+    of their incidences. The numbers of parts of a hypergraph add up to that of the
+    whole, modulo :math:`2^{64}`.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences.
         num_nodes (int): The number of nodes :math:`N`.
+        first_hyperedge (int, optional): The number of the first hyperedge of a part.
+            (default: :obj:`0`)
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
     """
-    return int(_mix(hyperedge_index[1] * num_nodes + hyperedge_index[0]).sum())
+    node, hyperedge = hyperedge_index
+    return int(mix_bits((hyperedge + first_hyperedge) * num_nodes + node).sum())
 
 
 def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:
@@ -214,6 +225,26 @@ def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:
         _, inverse = torch.unique(pair, dim=1, return_inverse=True)
         label[active] = inverse + int(label.max()) + 1
         position += 1
+
+
+def node_set_hash(
+    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+) -> Tensor:
+    r"""Computes a number of 64 bits for each hyperedge, the same for the same nodes.
+    Different sets of nodes very rarely share it.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, in any order. Members
+            repeated in a hyperedge count once.
+        num_nodes (int): The number of nodes :math:`N`.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **output:** :math:`(M)`
+    """
+    (member, hyperedge), _ = collapse_incidences(hyperedge_index, num_nodes)
+    return scatter(mix_bits(member), hyperedge, 0, num_hyperedges, 'sum')
 
 
 def distinct_hyperedges(
@@ -239,7 +270,7 @@ def distinct_hyperedges(
     member, hyperedge = index
     ptr = index_ptr(hyperedge, num_hyperedges)
     size = torch.diff(ptr)
-    hashed = scatter(_mix(member), hyperedge, 0, num_hyperedges, 'sum')
+    hashed = node_set_hash(index, num_nodes, num_hyperedges)
     _, label = torch.unique(hashed, return_inverse=True)
     _, label = torch.unique(label * (member.numel() + 1) + size, return_inverse=True)
 

@@ -576,7 +576,7 @@ def test_interrupted_while_groups_are_held_out(
     calls = []
     fit_predict = StackedAnchorRadar._fit_predict
 
-    def stop(self: StackedAnchorRadar, part: AnchorData) -> Tensor:
+    def stop(self: StackedAnchorRadar, part: AnchorData, _: None) -> Tensor:
         calls.append(part)
         if len(calls) % 2 == 0:
             raise KeyboardInterrupt

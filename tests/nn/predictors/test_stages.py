@@ -9,7 +9,9 @@ from tests.nn.predictors.radar import planted
 from tests.strategies import one_line_error
 from tgx_anchor.nn import AnchorStrength, IncidenceScorer, strength_loss
 from tgx_anchor.nn.functional import anchor_cross_entropy
-from tgx_anchor.nn.predictors import stages
+from tgx_anchor.nn.predictors import known_rows, stages
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
+from tgx_anchor.nn.predictors.incidence_features import attribute_scale
 from tgx_anchor.nn.predictors.stages import (
     StageOptions,
     alignment_problem,
@@ -37,11 +39,14 @@ def test_scorer_depends_on_the_seed_only() -> None:
 @pytest.mark.parametrize('rows', [100, 1 << 15])
 def test_one_epoch_of_stage_1(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # In blocks or in one piece, it is the first step of Adam on the whole loss.
-    monkeypatch.setattr(stages, '_CHUNK_ROWS', rows)
+    monkeypatch.setattr(known_rows, 'CHUNK_ROWS', rows)
     data = planted()
-    feature = data.incidence_attr.double()
+    data.incidence_attr = feature = data.incidence_attr.double()
+    torch.set_default_dtype(torch.double)
+    rows_of = FeatureRows(data, attribute_scale(data))
+    torch.set_default_dtype(torch.float)
     scorer, twin = new_scorer(33, OPTIONS).double(), new_scorer(33, OPTIONS).double()
-    epochs = scorer_epochs(scorer, feature, data, data.train_mask, 0.05, 7)
+    epochs = scorer_epochs(scorer, rows_of, data, data.train_mask, 0.05, 7)
     record = next(epochs)
     score, hyperedge = twin(feature), data.hyperedge_index[1]
     loss = anchor_cross_entropy(score, data['y'], hyperedge, data.train_mask)
@@ -60,14 +65,13 @@ def test_one_epoch_of_stage_1(rows: int, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_reference_is_a_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted()
     scorer = new_scorer(33, OPTIONS)
-    whole = reference_proba(scorer, data.incidence_attr, data)
+    feature = FeatureRows(data, attribute_scale(data))
+    whole = reference_proba(scorer, feature, data)
     expected = softmax(scorer(data.incidence_attr), data.hyperedge_index[1])
     torch.testing.assert_close(whole, expected)
     assert not whole.requires_grad
-    monkeypatch.setattr(stages, '_CHUNK_ROWS', 7)
-    torch.testing.assert_close(
-        reference_proba(scorer, data.incidence_attr, data), whole
-    )
+    monkeypatch.setattr(stages, 'CHUNK_ROWS', 7)
+    torch.testing.assert_close(reference_proba(scorer, feature, data), whole)
 
 
 @pytest.mark.parametrize('alpha', [0.3, torch.tensor([0.0, 0.3, 1.0]).double()])
@@ -107,7 +111,7 @@ def test_second_device() -> None:
     with second_device() as device:
         moved = data.clone().to(device)
         scorer = new_scorer(33, OPTIONS).to(device)
-        feature = moved.incidence_attr
+        feature = FeatureRows(moved, attribute_scale(moved))
         losses = [
             record['loss']
             for record in scorer_epochs(scorer, feature, moved, mask.to(device), 0.1, 3)
@@ -115,7 +119,8 @@ def test_second_device() -> None:
         reference = reference_proba(scorer, feature, moved)
         assert reference.device == device
     scorer = new_scorer(33, OPTIONS)
-    epochs = scorer_epochs(scorer, data.incidence_attr, data, mask, 0.1, 3)
+    rows = FeatureRows(data, attribute_scale(data))
+    epochs = scorer_epochs(scorer, rows, data, mask, 0.1, 3)
     assert losses == pytest.approx([record['loss'] for record in epochs], rel=1e-5)
-    expected = reference_proba(scorer, data.incidence_attr, data)
+    expected = reference_proba(scorer, rows, data)
     torch.testing.assert_close(reference.cpu(), expected, rtol=1e-4, atol=1e-5)

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 from typing_extensions import Self
 
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, ShardedAnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.predictors.add_missing import AddMissing
 from tgx_anchor.nn.predictors.assessment import Assessment
@@ -24,7 +24,9 @@ from tgx_anchor.nn.predictors.cross_fit import HeldOutScores, cross_fit
 from tgx_anchor.nn.predictors.degree_score import degree_sign, log_degree
 from tgx_anchor.nn.predictors.fit_run import FitRun, OnInterrupt, Record
 from tgx_anchor.nn.predictors.held_out import HeldOut
+from tgx_anchor.nn.predictors.incidence_priority import incidence_priority
 from tgx_anchor.nn.predictors.known_anchors import (
+    as_hypergraph,
     check_data,
     check_labels,
     evidence_mask,
@@ -36,11 +38,11 @@ from tgx_anchor.nn.predictors.memory import Memory
 from tgx_anchor.nn.predictors.model_file import ModelContent, read_model, write_model
 from tgx_anchor.nn.predictors.people import has_ids, node_texts
 from tgx_anchor.nn.predictors.prediction_table import doubt_table, prediction_table
+from tgx_anchor.nn.predictors.set_numbers import set_numbers
 from tgx_anchor.nn.predictors.suggestion import suggest_groups
 from tgx_anchor.nn.predictors.texts import Texts
 from tgx_anchor.utils import (
     digest,
-    distinct_hyperedges,
     group_topk,
     hypergraph_fingerprint,
 )
@@ -52,6 +54,18 @@ if TYPE_CHECKING:
 Known = Literal['keep', 'model']
 # The least number of distinct groups to calibrate and assess a model with.
 _MIN_HELD_OUT = 20
+
+
+def check_known(known: object) -> None:
+    r"""Raises a :class:`ValueError` if there is no such way with known anchors.
+
+    Args:
+        known (str): :obj:`"keep"` or :obj:`"model"`.
+    """
+    if known not in get_args(Known):
+        raise ValueError(
+            f"'known' must be one of {', '.join(get_args(Known))} (got {known!r})"
+        )
 
 
 class AnchorModel(torch.nn.Module, ABC):
@@ -91,6 +105,9 @@ class AnchorModel(torch.nn.Module, ABC):
     # the known anchors, to see whether it finds them.
     _is_quick = False
 
+    # Whether a model can be fitted on a part of a hypergraph in shards.
+    _takes_shards = False
+
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         if not isinstance(seed, Integral):
@@ -105,7 +122,7 @@ class AnchorModel(torch.nn.Module, ABC):
 
     def fit(
         self,
-        data: AnchorData,
+        data: AnchorData | ShardedAnchorData,
         *,
         progress: bool = False,
         callback: Callable[[Record], object] | None = None,
@@ -123,7 +140,10 @@ class AnchorModel(torch.nn.Module, ABC):
         epoch was validated, and :obj:`stage` if the model learns in stages.
 
         Args:
-            data (AnchorData): The hypergraph.
+            data (AnchorData or ShardedAnchorData): The hypergraph. With shards, every
+                process of :obj:`torch.distributed` works on its own
+                (:meth:`~tgx_anchor.data.ShardedAnchorData.part`), and all get the same
+                model.
             progress (bool, optional): If set to :obj:`True`, shows a progress bar.
                 (default: :obj:`False`)
             callback (callable, optional): Called after each epoch with its record in
@@ -137,13 +157,19 @@ class AnchorModel(torch.nn.Module, ABC):
             checkpoint (str, optional): A file that keeps the state of training, or an
                 existing folder, in which a file named after the training is used. If
                 the file exists, training continues from it, and ends as if it had never
-                stopped. Models that fit in seconds do not use it.
+                stopped. Models that fit in seconds do not use it, except for shards.
                 (default: :obj:`None`)
             use_val (bool, optional): If set to :obj:`True`, learns from
                 :obj:`data.val_mask`, too, so that no epoch is validated.
                 (default: :obj:`False`)
         """
         run = FitRun(progress, callback, on_interrupt, checkpoint, use_val)
+        if isinstance(data, ShardedAnchorData) and not self._takes_shards:
+            raise ValueError(
+                f"{type(self).__name__} cannot be fitted on shards: use 'AnchorRadar', "
+                f"or 'shards.to_data()' if it fits into memory"
+            )
+        data = as_hypergraph(data)
         before = self._parts()
         self._fit(data, run)
         try:
@@ -191,7 +217,11 @@ class AnchorModel(torch.nn.Module, ABC):
             texts = Texts(node_texts(data))
             code = int(digest(texts.code, texts.end)[:15], 16)
         sizes = hypergraph_fingerprint(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
+            data.hyperedge_index,
+            int(data.num_nodes or 0),
+            data.num_hyperedges,
+            0 if data.part is None else data.part.first_hyperedge,
+            data.ranks,
         )
         return torch.cat([sizes, sizes.new_tensor([code])])
 
@@ -209,7 +239,7 @@ class AnchorModel(torch.nn.Module, ABC):
         r"""Whether :meth:`predict_proba` returns calibrated probabilities."""
         return self.calibrator.is_fitted
 
-    def assess(self, data: AnchorData) -> Assessment:
+    def assess(self, data: AnchorData | ShardedAnchorData) -> Assessment:
         r"""Returns the accuracy to expect where the anchor is not known, and warnings.
 
         The accuracy is measured in :meth:`fit`, on known groups that the model did not
@@ -221,9 +251,10 @@ class AnchorModel(torch.nn.Module, ABC):
             print(*model.assess(data).sentences(), sep='\n')
 
         Args:
-            data (AnchorData): The hypergraph that the model was fitted on.
+            data (AnchorData or ShardedAnchorData): The hypergraph that the model was
+                fitted on.
         """
-        return Assessment.of(self.held_out, data, self.calibrated)
+        return Assessment.of(self.held_out, as_hypergraph(data), self.calibrated)
 
     def suggest(
         self, data: AnchorData, n: int = 50, mask: Tensor | None = None
@@ -254,11 +285,9 @@ class AnchorModel(torch.nn.Module, ABC):
         device = data.hyperedge_index.device
         self.calibrator = Calibrator().train(self.training).to(device)
         self.held_out = HeldOut().train(self.training).to(device)
-        if data.get('y') is None or data.num_incidences == 0:
+        if data.get('y') is None or not data.ranks.total(data.num_incidences):
             return
-        number = distinct_hyperedges(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-        )
+        number = set_numbers(data, data.known_mask)
         scores = self._held_out_scores(data, run, number)
         if scores is None:
             return
@@ -276,17 +305,21 @@ class AnchorModel(torch.nn.Module, ABC):
         has_both = train is not None and val is not None and not run.use_val
         if has_both and list(train.size()) == list(val.size()) == shape:
             mask = val & ~train & data.known_mask & data.choice_mask
-            if _count_distinct(number, mask) >= _MIN_HELD_OUT and train.any():
+            if _count_distinct(number, mask, data) >= _MIN_HELD_OUT and train.any():
                 score = degree_sign(data, train) * log_degree(data)
                 proba = self._validated_proba(data, mask).double()
                 return HeldOutScores(mask, proba, score)
         if not self._is_quick or self.calibration is None or run.interrupted:
             return None
         mask = training_mask(data, run.use_val) & data.choice_mask
-        if _count_distinct(number, mask) < _MIN_HELD_OUT:
+        if _count_distinct(number, mask, data) < _MIN_HELD_OUT:
             return None
+
+        def fit_predict(part: AnchorData) -> Tensor:
+            return self._fit_predict(part, run.checkpoint)
+
         try:
-            scores = cross_fit(data, mask, number, self._fit_predict, self.seed)
+            scores = cross_fit(data, mask, number, fit_predict, self.seed)
             return self._from_held_out(scores, data)
         except KeyboardInterrupt:
             if run.on_interrupt == 'raise':
@@ -299,11 +332,13 @@ class AnchorModel(torch.nn.Module, ABC):
         # The probabilities of validation hyperedges, to judge the model by.
         return self._raw_proba(data)
 
-    def _fit_predict(self, data: AnchorData) -> Tensor:
+    def _fit_predict(
+        self, data: AnchorData, checkpoint: str | Path | None = None
+    ) -> Tensor:
         # Fits another model like this one, and returns its probabilities, or columns
         # from which '_from_held_out' computes them.
         twin = type(self)(**self.get_params()).to(data.hyperedge_index.device)
-        twin._fit(data, FitRun(on_interrupt='raise'))
+        twin._fit(data, FitRun(on_interrupt='raise', checkpoint=checkpoint))
         return twin._raw_proba(data)
 
     def _from_held_out(
@@ -348,14 +383,18 @@ class AnchorModel(torch.nn.Module, ABC):
         return self.predict_proba(data)
 
     def predict(
-        self, data: AnchorData, k: int = 1, same_people: bool | None = None
+        self,
+        data: AnchorData | ShardedAnchorData,
+        k: int = 1,
+        same_people: bool | None = None,
     ) -> Tensor:
         r"""Returns the most likely anchors of each hyperedge, also of those whose
         anchor is known. Ties are drawn with :obj:`seed`. For a table with the ids of
         people, see :meth:`predictions`.
 
         Args:
-            data (AnchorData): The hypergraph.
+            data (AnchorData or ShardedAnchorData): The hypergraph; of shards, those of
+                this process are predicted.
             k (int, optional): The number of anchors per hyperedge.
                 (default: :obj:`1`)
             same_people (bool, optional): As in :meth:`predict_proba`.
@@ -368,13 +407,14 @@ class AnchorModel(torch.nn.Module, ABC):
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"'k' must be a positive integer (got {k})")
-        generator = torch.Generator().manual_seed(self.seed)
+        data = as_hypergraph(data)
+        proba = self._proba(data, same_people)
         best = group_topk(
-            self._proba(data, same_people),
+            proba,
             data.hyperedge_index,
             data.num_hyperedges,
             k,
-            generator,
+            incidence_priority(data, self.seed),
         )
         return best.squeeze(1) if k == 1 else best
 
@@ -420,10 +460,7 @@ class AnchorModel(torch.nn.Module, ABC):
             same_people (bool, optional): As in :meth:`predict_proba`.
                 (default: :obj:`None`)
         """
-        if known not in get_args(Known):
-            raise ValueError(
-                f"'known' must be one of {', '.join(get_args(Known))} (got {known!r})"
-            )
+        check_known(known)
         check_data(data)
         proba = self._proba(data, same_people)
         mask = given_mask(data) if known == 'keep' else None
@@ -475,22 +512,25 @@ class AnchorModel(torch.nn.Module, ABC):
         unknown = torch.zeros(data.num_incidences, device=data.hyperedge_index.device)
         return Memory().extended(data, evidence_mask(data), unknown)
 
-    def score(self, data: AnchorData, mask: Tensor | None = None) -> float:
+    def score(
+        self, data: AnchorData | ShardedAnchorData, mask: Tensor | None = None
+    ) -> float:
         r"""Computes the accuracy on the hyperedges in :obj:`mask`, whose anchors the
         model is not shown.
 
         Args:
-            data (AnchorData): The hypergraph.
+            data (AnchorData or ShardedAnchorData): The hypergraph.
             mask (torch.Tensor, optional): The hyperedges to evaluate; all with a known
                 anchor that leave a choice if :obj:`None`. (default: :obj:`None`)
 
         Shapes:
             - **mask:** :math:`(M)`
         """
+        data = as_hypergraph(data)
         check_labels(data)
         if mask is None:
             mask = data.known_mask & data.choice_mask
-            if not mask.any():
+            if not data.ranks.any(mask):
                 raise ValueError(
                     "'data' has no hyperedge to evaluate: none has a known anchor and "
                     "another member ('data.y' marks the anchors)"
@@ -614,5 +654,5 @@ class AnchorModel(torch.nn.Module, ABC):
         pass
 
 
-def _count_distinct(number: Tensor, mask: Tensor) -> int:
-    return int(torch.unique(number[mask]).numel())
+def _count_distinct(number: Tensor, mask: Tensor, data: AnchorData) -> int:
+    return int(torch.unique(data.ranks.gather(torch.unique(number[mask]))).numel())

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,31 +13,32 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter, softmax
 from typing_extensions import Self
 
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, ShardedAnchorData
 from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.functional.strength_loss import ALIGNMENTS, Alignment
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
 from tgx_anchor.nn.predictors.add_missing import AddMissing
-from tgx_anchor.nn.predictors.anchor_model import AnchorModel
+from tgx_anchor.nn.predictors.anchor_model import AnchorModel, Known, check_known
 from tgx_anchor.nn.predictors.calibrator import (
     Calibration,
     Calibrator,
     check_calibration,
 )
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
 from tgx_anchor.nn.predictors.fit_run import FitRun
 from tgx_anchor.nn.predictors.held_out import HeldOut
-from tgx_anchor.nn.predictors.incidence_features import (
-    attribute_scale,
-    incidence_features,
-)
+from tgx_anchor.nn.predictors.incidence_features import attribute_scale
 from tgx_anchor.nn.predictors.known_anchors import (
     anchors_per_hyperedge,
+    as_hypergraph,
     check_data,
     evidence_mask,
     training_mask,
 )
 from tgx_anchor.nn.predictors.memory import Memory
+from tgx_anchor.nn.predictors.shard_predictions import write_shard_predictions
+from tgx_anchor.nn.predictors.stage_checkpoint import StageCheckpoint
 from tgx_anchor.nn.predictors.stages import (
     StageOptions,
     alignment_problem,
@@ -50,6 +52,7 @@ from tgx_anchor.nn.predictors.tune_result import TuneResult
 from tgx_anchor.nn.predictors.tuning import PAPER_GRID, check_grid, search_grid
 from tgx_anchor.paper import hyperparameters
 from tgx_anchor.transforms import AddTopologicalFeatures
+from tgx_anchor.utils import digest, mix_bits
 
 Stages = Literal['both', 'first', 'second']
 
@@ -140,6 +143,7 @@ class AnchorRadar(AnchorModel):
     """
 
     _is_quick = True
+    _takes_shards = True
 
     scorer: IncidenceScorer | None
     strengths: AnchorStrength | None
@@ -286,15 +290,24 @@ class AnchorRadar(AnchorModel):
         mask = training_mask(data, run.use_val)
         scorer = strengths = None
         scale = attribute_scale(data)
+        state = self._checkpoint(data, mask, run)
         reference = torch.zeros(data.num_incidences, device=mask.device)
         if self.stages != 'second':
-            feature = incidence_features(data, scale)
-            scorer = new_scorer(feature.size(1), self._options()).to(feature.device)
+            feature = FeatureRows(data, scale)
+            scorer = new_scorer(feature.num_columns, self._options()).to(mask.device)
             lr = self.lr_stage1
-            epochs = scorer_epochs(scorer, feature, data, mask, lr, self.num_epochs)
+            epochs = scorer_epochs(
+                scorer, feature, data, mask, lr, self.num_epochs, state
+            )
             # Scores alone are no state of a model that predicts by strengths.
             must_finish = self.stages == 'both'
-            run.epochs(epochs, 'stage 1', self.num_epochs, must_finish=must_finish)
+            run.epochs(
+                epochs,
+                'stage 1',
+                self.num_epochs,
+                state.num_done('stage 1'),
+                must_finish,
+            )
             check_converged(scorer, 1, lr)
             reference = reference_proba(scorer, feature, data)
         share = torch.empty(0, dtype=torch.double, device=mask.device)
@@ -305,14 +318,19 @@ class AnchorRadar(AnchorModel):
             alpha = self.alpha if self.stages == 'both' else 0.0
             strengths = AnchorStrength(int(data.num_nodes or 0)).to(mask.device)
             lr = self.lr_stage2
-            epochs = strength_epochs(strengths, problem, alpha, lr, self.num_epochs)
-            run.epochs(epochs, 'stage 2', self.num_epochs)
+            epochs = strength_epochs(
+                strengths, problem, alpha, lr, self.num_epochs, data.ranks, state
+            )
+            num_done = state.num_done('stage 2')
+            run.epochs(epochs, 'stage 2', self.num_epochs, num_done)
             strengths.strength.grad = None
+            # They take as much memory as all that is left to do.
+            del epochs, problem
             check_converged(strengths, 2, lr)
             strength = strengths.strength.detach()
             share = self._share(strength, data, y, mask, num_anchors)
         memory = Memory().to(mask.device)
-        if strengths is not None:
+        if strengths is not None and data.part is None:
             memory, _ = memory.extended(data, mask, reference)
         self.scorer, self.strengths, self.share = scorer, strengths, share
         self.memory = memory
@@ -354,6 +372,21 @@ class AnchorRadar(AnchorModel):
         self.fitted_on = torch.zeros_like(self.fitted_on)
         return self
 
+    def _checkpoint(
+        self, data: AnchorData, mask: Tensor, run: FitRun
+    ) -> StageCheckpoint:
+        # Hypergraphs in memory are fitted in seconds, and need none.
+        folder = None if data.part is None else run.checkpoint
+        identity = ''
+        if folder is not None and data.part is not None:
+            chosen = mask.nonzero().view(-1) + data.part.first_hyperedge
+            code = data.ranks.sum_(mix_bits(chosen).sum())
+            size = data.ranks.size
+            identity = digest(
+                self.get_params(), self._fingerprint(data), int(code), size
+            )
+        return StageCheckpoint(folder, identity, data.ranks, mask.device)
+
     def _options(self) -> StageOptions:
         return StageOptions(
             self.hidden_channels, self.num_epochs, self.alignment, self.seed
@@ -378,14 +411,16 @@ class AnchorRadar(AnchorModel):
             mask,
             self.w,
             num_anchors,
-            torch.Generator().manual_seed(self.seed),
+            self.seed,
             weighted_degree,
+            0 if data.part is None else data.part.first_incidence,
+            data.ranks,
         )
 
     # Predicting ##############################################################
 
     def predict_proba(
-        self, data: AnchorData, same_people: bool | None = None
+        self, data: AnchorData | ShardedAnchorData, same_people: bool | None = None
     ) -> Tensor:
         r"""Computes the probability that each member is the anchor of its hyperedge: in
         proportion to :math:`\hat{p}_v`, or without aggregation the softmax of
@@ -393,7 +428,8 @@ class AnchorRadar(AnchorModel):
         (:obj:`calibrated`), which does not change the order of members.
 
         Args:
-            data (AnchorData): The hypergraph the model was fitted on, or another one.
+            data (AnchorData or ShardedAnchorData): The hypergraph the model was fitted
+                on, or another one; of shards, those of this process are predicted.
             same_people (bool, optional): Whether equal :obj:`node_id` are the same
                 people; if :obj:`None`, :obj:`source` decides. If set to :obj:`False`,
                 nothing is used that the model remembers of people, not even in the
@@ -403,6 +439,7 @@ class AnchorRadar(AnchorModel):
             - **output:** :math:`(P)`, sums to one in each hyperedge; in double
               precision, or in that of the scores with stage 1 only
         """
+        data = as_hypergraph(data)
         out: Tensor = self.calibrator(self._raw_proba(data, same_people), data)
         return out
 
@@ -436,20 +473,52 @@ class AnchorRadar(AnchorModel):
         count = torch.bincount(hyperedge, minlength=size)[hyperedge]
         return torch.where(total > 0, value / total, 1 / count)
 
+    def write_predictions(
+        self,
+        data: ShardedAnchorData,
+        root: str | PathLike[str],
+        known: Known = 'keep',
+        same_people: bool | None = None,
+    ) -> dict[str, int]:
+        r"""Writes the table of :meth:`predictions` of each shard to a Parquet file in a
+        folder, and returns the numbers of groups, people and anchors. Each process
+        writes those of its own shards. The folder appears when it is complete, and
+        replaces an older one.
+
+        Args:
+            data (ShardedAnchorData): The hypergraph.
+            root (str or os.PathLike): The folder.
+            known (str, optional): As in :meth:`predictions`.
+                (default: :obj:`"keep"`)
+            same_people (bool, optional): As in :meth:`predict_proba`.
+                (default: :obj:`None`)
+        """
+        check_known(known)
+        if not isinstance(data, ShardedAnchorData):
+            raise ValueError(
+                f"'data' must be a ShardedAnchorData (got {type(data).__name__}): "
+                f"'predictions' takes others"
+            )
+        proba = self.predict_proba(data, same_people)
+        keep = known == 'keep'
+        return write_shard_predictions(proba, data, root, keep, self.seed)
+
     def node_strength(
-        self, data: AnchorData, same_people: bool | None = None
+        self, data: AnchorData | ShardedAnchorData, same_people: bool | None = None
     ) -> Tensor:
         r"""Computes the strength of each node of a hypergraph, by which
         :meth:`predict_proba` predicts its anchors.
 
         Args:
-            data (AnchorData): The hypergraph the model was fitted on, or another one.
+            data (AnchorData or ShardedAnchorData): The hypergraph the model was fitted
+                on, or another one; of shards, those of this process are predicted.
             same_people (bool, optional): As in :meth:`predict_proba`.
                 (default: :obj:`None`)
 
         Shapes:
             - **output:** :math:`(N)`
         """
+        data = as_hypergraph(data)
         self._check_fitted()
         check_data(data)
         if self.strengths is None:
@@ -480,6 +549,11 @@ class AnchorRadar(AnchorModel):
         device = data.hyperedge_index.device
         is_fitted = self._is_same(self.fitted_on, self._fingerprint(data))
         if is_fitted and same_people is not False:
+            if self.memory.num_people < data.num_nodes:
+                raise ValueError(
+                    'the model was fitted on shards and does not remember their '
+                    'groups: fit it on a hypergraph in memory to explain it'
+                )
             return self.memory, torch.arange(int(data.num_nodes or 0), device=device)
         unknown = torch.zeros(data.num_incidences, device=device)
         if self.memory.people.are_in(data, same_people):
@@ -543,20 +617,21 @@ class AnchorRadar(AnchorModel):
         problem = alignment_problem(reference, data, y, mask, alignment)
         strengths = AnchorStrength(int(data.num_nodes or 0)).to(reference.device)
         lr = self.lr_stage2
-        for _ in strength_epochs(strengths, problem, alpha, lr, self.num_epochs):
+        for _ in strength_epochs(
+            strengths, problem, alpha, lr, self.num_epochs, data.ranks
+        ):
             pass
         strengths.strength.grad = None
         check_converged(strengths, 2, lr)
         return strengths
 
-    def _features(self, data: AnchorData) -> Tensor:
-        feature = incidence_features(data, self.scale)
-        if self.scorer is not None:
-            feature = feature.to(next(self.scorer.parameters()).dtype)
-        if self.scorer is not None and feature.size(1) != self.scorer.in_channels:
+    def _features(self, data: AnchorData) -> FeatureRows:
+        feature = FeatureRows(data, self.scale)
+        width = feature.num_columns
+        if self.scorer is not None and width != self.scorer.in_channels:
             raise ValueError(
                 f"'data' must have {self.scorer.in_channels} features per incidence, "
-                f'as the model was fitted with (got {feature.size(1)})'
+                f'as the model was fitted with (got {width})'
             )
         return feature
 
@@ -607,9 +682,10 @@ class AnchorRadar(AnchorModel):
                     f"'{name}' does not fit the rest (got {value.dtype} of shape "
                     f'{list(value.size())})'
                 )
-        # No more than a group has members.
-        count, size = int(self.num_anchors), self.memory.hyperedge_index.size(1)
-        if self.strengths is not None and not 1 <= count <= max(size, 1):
+        # No more than a group has members; groups in shards are not remembered.
+        count = int(self.num_anchors)
+        size = self.memory.hyperedge_index.size(1) or max(num_people, 1)
+        if self.strengths is not None and not 1 <= count <= size:
             raise ValueError(f"'num_anchors' must lie in [1, {size}] (got {count})")
 
     # Choosing hyperparameters ################################################

@@ -1,7 +1,8 @@
 """The accuracy to expect of a model, and reasons to doubt it."""
 
+import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,7 +11,8 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import CalibrationBins, ExpectedAccuracy
 from tgx_anchor.nn.predictors.held_out import HeldOut
 from tgx_anchor.nn.predictors.known_anchors import check_data, check_labels
-from tgx_anchor.utils import degree, distinct_hyperedges
+from tgx_anchor.nn.predictors.set_numbers import set_numbers
+from tgx_anchor.utils import Ranks, degree
 
 # Below so many distinct known groups, accuracies are little more than a guess.
 _FEW_KNOWN = 50
@@ -69,10 +71,9 @@ class Assessment:
         known = data.known_mask & choice
         if data.get('train_mask') is not None:
             known = known & data.train_mask
-        number = distinct_hyperedges(
-            data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-        )
-        num_distinct = int(torch.unique(number[known]).numel())
+        ranks = data.ranks
+        number = ranks.gather(torch.unique(set_numbers(data, known)[known]))
+        num_distinct = torch.unique(number).numel()
         warnings: list[str] = []
         if num_distinct < _FEW_KNOWN:
             warnings.append(
@@ -80,7 +81,7 @@ class Assessment:
                 f'than {_FEW_KNOWN}, all figures are rough.'
             )
         warnings += _weaknesses(held_out)
-        if bool(known.any()) and bool((choice & ~known).any()):
+        if ranks.any(known) and ranks.any(choice & ~known):
             warnings += _differences(data, known, choice & ~known)
         if not calibrated:
             warnings.append(
@@ -92,9 +93,9 @@ class Assessment:
             expected_accuracy=held_out.accuracy() if has_rows else None,
             chance=held_out.mean('chance') if has_rows else None,
             degree_accuracy=held_out.mean('by_degree') if has_rows else None,
-            num_known=int(known.sum()),
+            num_known=int(ranks.total(int(known.sum()))),
             num_distinct=num_distinct,
-            num_groups=data.num_hyperedges,
+            num_groups=int(ranks.total(data.num_hyperedges)),
             calibrated=calibrated,
             calibration=held_out.bins() if has_rows else None,
             warnings=tuple(warnings),
@@ -151,8 +152,10 @@ def _weaknesses(held_out: HeldOut) -> list[str]:
 
 def _differences(data: AnchorData, known: Tensor, rest: Tensor) -> list[str]:
     # Compares known groups with the others, in units of the standard deviation.
-    index = data.hyperedge_index
-    count = degree(index, int(data.num_nodes or 0), data.num_hyperedges).double()
+    index, ranks = data.hyperedge_index, data.ranks
+    count = degree(
+        index, int(data.num_nodes or 0), data.num_hyperedges, ranks=ranks
+    ).double()
     size = data.hyperedge_size.double()
     total = torch.zeros_like(size).index_add(0, index[1], count.log()[index[0]])
     # Logarithms, since sizes and degrees have heavy tails.
@@ -162,20 +165,34 @@ def _differences(data: AnchorData, known: Tensor, rest: Tensor) -> list[str]:
     }
     out = []
     for words, level in levels.items():
-        one, other = level[known], level[rest]
-        if min(one.numel(), other.numel()) < _MIN_COMPARED:
+        one, other = (_moments(level[mask], ranks) for mask in (known, rest))
+        if min(one.number, other.number) < _MIN_COMPARED:
             continue
-        spread = ((one.var(correction=0) + other.var(correction=0)) / 2).sqrt()
-        gap = one.mean() - other.mean()
-        if float(gap.abs()) <= _LARGE_DIFFERENCE * float(spread) or gap.abs() < 1e-9:
+        spread = ((one.variance + other.variance) / 2) ** 0.5
+        gap = abs(one.mean - other.mean)
+        if gap <= _LARGE_DIFFERENCE * spread or gap < 1e-9:
             continue
-        typical = [float(part.mean().exp()) for part in (one, other)]
+        typical = [math.exp(part.mean) for part in (one, other)]
         out.append(
             f'Known groups differ from the others: they typically have {typical[0]:.1f}'
             f' {words}, the others {typical[1]:.1f}. The accuracy on the others may '
             f'be different.'
         )
     return out
+
+
+class _Moments(NamedTuple):
+    number: int
+    mean: float
+    variance: float
+
+
+def _moments(value: Tensor, ranks: Ranks) -> _Moments:
+    # Those of the values of all processes.
+    count = int(ranks.total(value.numel()))
+    mean = ranks.total(float(value.sum())) / max(count, 1)
+    variance = ranks.total(float((value - mean).square().sum())) / max(count, 1)
+    return _Moments(count, mean, variance)
 
 
 def _percent(value: float) -> str:

@@ -105,13 +105,15 @@ class Calibrator(torch.nn.Module):
         Shapes:
             - **proba:** :math:`(P)`
             - **mask, number:** :math:`(M)`
-            - **output:** :math:`(H)`, the hyperedges in :obj:`mask`
+            - **output:** :math:`(H)`, the hyperedges in :obj:`mask` of all processes
         """
         top = _winners(proba.double(), data)
-        feature, number = top.feature[mask], number[mask]
-        correct = _correct(top, data)[mask]
+        # Each process has few of these rows, and fits the same coefficients to all.
+        feature, correct, limit, number = (
+            data.ranks.gather(value[mask])
+            for value in (top.feature, _correct(top, data), 1 / top.ties, number)
+        )
         weight = copy_weight(number)
-        limit = 1 / top.ties[mask]
 
         _, number = torch.unique(number, return_inverse=True)
         count = int(number.max()) + 1
@@ -153,7 +155,7 @@ class Calibrator(torch.nn.Module):
             - **proba:** :math:`(P)`
             - **output:** :math:`(P)`, in double precision if fitted
         """
-        if not self.is_fitted or proba.numel() == 0:
+        if not self.is_fitted or data.ranks.total(proba.numel()) == 0:
             return proba
         proba = proba.double()
         top = _winners(proba, data)
@@ -202,7 +204,12 @@ def _winners(proba: Tensor, data: AnchorData) -> _Winners:
     # Empty hyperedges get harmless numbers.
     ties = total(is_winner.double()).clamp(min=1)
     size = data.hyperedge_size.double().clamp(min=1)
-    count = degree(data.hyperedge_index, int(data.num_nodes or 0), num_hyperedges)
+    count = degree(
+        data.hyperedge_index,
+        int(data.num_nodes or 0),
+        num_hyperedges,
+        ranks=data.ranks,
+    )
     weight = count.double()[node]
     of_winner = total(weight * is_winner) / ties
     of_others = total(weight) - of_winner * ties

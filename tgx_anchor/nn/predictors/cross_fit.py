@@ -53,7 +53,8 @@ def cross_fit(
     Shapes:
         - **mask, number:** :math:`(M)`
     """
-    kept, place = torch.unique(number[mask], return_inverse=True)
+    kept = torch.unique(data.ranks.gather(torch.unique(number[mask])))
+    place = torch.searchsorted(kept, number[mask])
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(kept.numel(), generator=generator).to(place.device)
     fold = torch.full_like(number, -1)

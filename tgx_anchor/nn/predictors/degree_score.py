@@ -5,7 +5,8 @@ from torch import Tensor
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
-from tgx_anchor.utils import degree, distinct_hyperedges
+from tgx_anchor.nn.predictors.set_numbers import set_numbers
+from tgx_anchor.utils import degree
 
 
 def log_degree(data: AnchorData) -> Tensor:
@@ -18,7 +19,9 @@ def log_degree(data: AnchorData) -> Tensor:
         - **output:** :math:`(P)`
     """
     index = data.hyperedge_index
-    count = degree(index, int(data.num_nodes or 0), data.num_hyperedges)
+    count = degree(
+        index, int(data.num_nodes or 0), data.num_hyperedges, ranks=data.ranks
+    )
     return count.to(torch.get_default_dtype()).log()[index[0]]
 
 
@@ -35,14 +38,13 @@ def degree_sign(data: AnchorData, mask: Tensor) -> int:
         - **mask:** :math:`(M)`
     """
     score = log_degree(data)
-    number = distinct_hyperedges(
-        data.hyperedge_index, int(data.num_nodes or 0), data.num_hyperedges
-    )[mask]
-    weight = 1 / torch.bincount(number)[number].double()
+    number = set_numbers(data, mask)[mask]
+    everything = data.ranks.gather(number)
+    weight = 1 / torch.bincount(everything)[number].double()
     accuracy = {}
     for sign in (1, -1):
         figures = AnchorEvaluator().per_hyperedge(sign * score, data, mask)
-        votes = float((weight * figures['accuracy']).sum())
+        votes = data.ranks.total(float((weight * figures['accuracy']).sum()))
         # The order of summation must not break a tie.
         accuracy[sign] = round(votes, 6)
     return max(accuracy, key=accuracy.__getitem__)

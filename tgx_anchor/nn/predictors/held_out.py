@@ -56,8 +56,8 @@ class HeldOut(torch.nn.Module):
             scores (HeldOutScores): The hyperedges and the scores of their members.
             data (AnchorData): The hypergraph.
             probability (torch.Tensor, optional): The calibrated probability of the most
-                likely member of each held-out hyperedge; that of :obj:`scores` if
-                :obj:`None`.
+                likely member of each held-out hyperedge of all processes; that of
+                :obj:`scores` if :obj:`None`.
             number (torch.Tensor): The number of the node set of each hyperedge.
 
         Shapes:
@@ -71,8 +71,11 @@ class HeldOut(torch.nn.Module):
         if probability is None:
             best = scatter(scores.proba, hyperedge, 0, data.num_hyperedges, 'max')
             probability = best[mask]
-        _, copies = torch.unique(number[mask], return_inverse=True)
-        columns = (figures['accuracy'], degree, figures['chance'], probability, copies)
+            probability = data.ranks.gather(probability)
+        parts = (figures['accuracy'], degree, figures['chance'], number[mask])
+        *found, number = (data.ranks.gather(part) for part in parts)
+        _, copies = torch.unique(number, return_inverse=True)
+        columns = (*found, probability, copies)
         self.table = torch.stack([column.double() for column in columns], dim=1)
 
     def accuracy(self, confidence: float = 0.95) -> ExpectedAccuracy:

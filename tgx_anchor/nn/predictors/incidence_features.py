@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.utils import ALONE
 
 FEATURES = ('incidence_attr', 'x', 'hyperedge_attr')
 
@@ -23,10 +24,15 @@ def attribute_scale(data: AnchorData) -> Tensor:
     ]
     for key in FEATURES[1:]:
         value = _table(data, key)
-        if value is not None:
-            std = value.std(dim=0, correction=0)
-            std = torch.where(std > 0, std, 1.0)
-            parts.append(torch.stack([value.mean(dim=0), std]))
+        if value is None:
+            continue
+        # All processes have all nodes, but each has hyperedges of its own.
+        ranks = data.ranks if key == 'hyperedge_attr' else ALONE
+        count = ranks.total(value.size(0))
+        mean = ranks.sum_(value.sum(dim=0)) / count
+        variance = ranks.sum_((value - mean).square().sum(dim=0)) / count
+        std = torch.where(variance > 0, variance.sqrt(), 1.0)
+        parts.append(torch.stack([mean, std]))
     return torch.cat(parts, dim=1)
 
 

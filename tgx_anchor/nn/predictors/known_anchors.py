@@ -5,7 +5,7 @@ import copy
 import torch
 from torch import Tensor
 
-from tgx_anchor.data import AnchorData
+from tgx_anchor.data import AnchorData, ShardedAnchorData
 
 
 def check_data(data: AnchorData) -> None:
@@ -17,6 +17,16 @@ def check_data(data: AnchorData) -> None:
     if not isinstance(data, AnchorData):
         raise ValueError(f"'data' must be an AnchorData (got {type(data).__name__})")
     data.validate()
+
+
+def as_hypergraph(data: AnchorData | ShardedAnchorData) -> AnchorData:
+    r"""Returns the part of a hypergraph in shards that this process works on, and
+    anything else as it is.
+
+    Args:
+        data (AnchorData or ShardedAnchorData): The hypergraph.
+    """
+    return data.part() if isinstance(data, ShardedAnchorData) else data
 
 
 def check_labels(data: AnchorData) -> None:
@@ -50,14 +60,14 @@ def training_mask(data: AnchorData, use_val: bool = False) -> Tensor:
         mask = labelled_mask(data, 'train_mask')
         if use_val:
             mask = mask | labelled_mask(data, 'val_mask')
-        if not mask.any():
+        if not data.ranks.any(mask):
             raise ValueError(
                 "'train_mask' selects no hyperedge: a model needs a known anchor to "
                 'learn from'
             )
         return mask
     mask = data.known_mask & data.choice_mask
-    if not mask.any():
+    if not data.ranks.any(mask):
         raise ValueError(
             "'data' has no hyperedge to learn from: none has a known anchor and "
             "another member ('data.y' marks the anchors)"
@@ -157,5 +167,6 @@ def anchors_per_hyperedge(data: AnchorData, mask: Tensor) -> int:
     Shapes:
         - **mask:** :math:`(M)`
     """
-    anchors = int(data['y'][mask[data.hyperedge_index[1]]].sum())
-    return max(1, round(anchors / max(int(mask.sum()), 1)))
+    marked = data['y'][mask[data.hyperedge_index[1]]]
+    anchors, known = (data.ranks.total(int(n.sum())) for n in (marked, mask))
+    return max(1, round(anchors / max(known, 1)))

@@ -9,6 +9,7 @@ from torch_geometric.data import Batch
 from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.nn.predictors.incidence_priority import incidence_priority
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,18 +96,13 @@ def _best(proba: Tensor, data: AnchorData, seed: int, k: int) -> Tensor:
     # The incidences of the most likely members, -1 for none. Equals are drawn as in
     # 'predict', but without sorting all incidences, which takes several times as long.
     hyperedge, size = data.hyperedge_index[1], data.num_hyperedges
-    generator = torch.Generator().manual_seed(seed)
-    shuffle = torch.randperm(hyperedge.numel(), generator=generator).to(proba.device)
-    rank = torch.empty(shuffle.numel(), dtype=torch.double, device=proba.device)
-    rank[shuffle] = torch.arange(shuffle.numel(), 0.0, -1.0, dtype=torch.double).to(
-        proba.device
-    )
+    priority = incidence_priority(data, seed)
     value = proba.to(torch.double, copy=True)
     out = torch.full((size, k), -1, device=proba.device)
     for place in range(k):
         best = scatter(value, hyperedge, 0, size, 'max')
         tied = (value == best[hyperedge]) & (value > -torch.inf)
-        drawn = torch.where(tied, rank, 0.0)
+        drawn = torch.where(tied, priority, -1.0)
         first = scatter(drawn, hyperedge, 0, size, 'max')
         chosen = (tied & (drawn == first[hyperedge])).nonzero().view(-1)
         out[hyperedge[chosen], place] = chosen
@@ -156,6 +152,8 @@ def _ids(data: AnchorData, key: str, size: int) -> 'pa.Array':
     import pyarrow as pa
 
     value: Any = data.get(key)
+    if isinstance(value, pa.Array):
+        return value
     if value is None or isinstance(data, Batch):
         value = np.arange(size)
     if isinstance(value, Tensor):

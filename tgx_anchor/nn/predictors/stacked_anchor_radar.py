@@ -436,9 +436,11 @@ class StackedAnchorRadar(AnchorModel):
         finally:
             self._scored = None
 
-    def _fit_predict(self, data: AnchorData) -> Tensor:
+    def _fit_predict(
+        self, data: AnchorData, checkpoint: str | Path | None = None
+    ) -> Tensor:
         twin = type(self)(**self.get_params()).to(data.hyperedge_index.device)
-        twin._fit(data, FitRun(on_interrupt='raise'))
+        twin._fit(data, FitRun(on_interrupt='raise', checkpoint=checkpoint))
         if twin._scored is None:
             raise RuntimeError("'_fit' must keep its columns")
         return twin._scored.column[twin._scored.stack.units.place]

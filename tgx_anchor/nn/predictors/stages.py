@@ -1,5 +1,6 @@
 """The two stages of AnchorRadar, epoch by epoch."""
 
+import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from torch import Tensor
 from torch_geometric.utils import softmax
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.nn.functional import StrengthProblem, anchor_target, strength_problem
+from tgx_anchor.nn.functional import StrengthProblem, strength_problem
 from tgx_anchor.nn.functional.anchor_cross_entropy import target_cross_entropy
 from tgx_anchor.nn.functional.strength_loss import (
     Alignment,
@@ -18,11 +19,11 @@ from tgx_anchor.nn.functional.strength_loss import (
 )
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
 from tgx_anchor.nn.models.incidence_scorer import IncidenceScorer
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
 from tgx_anchor.nn.predictors.fit_run import Record
-
-# The number of rows that pass through the MLP at once: few enough for the memory of
-# its hidden layer to be reused.
-_CHUNK_ROWS = 1 << 15
+from tgx_anchor.nn.predictors.known_rows import CHUNK_ROWS, known_rows
+from tgx_anchor.nn.predictors.stage_checkpoint import StageCheckpoint
+from tgx_anchor.utils import ALONE, Ranks
 
 
 @dataclass(frozen=True)
@@ -58,82 +59,138 @@ def new_scorer(in_channels: int, options: StageOptions) -> IncidenceScorer:
 
 def scorer_epochs(
     scorer: IncidenceScorer,
-    feature: Tensor,
+    feature: FeatureRows,
     data: AnchorData,
     mask: Tensor,
     lr: float,
     num_epochs: int,
+    state: StageCheckpoint | None = None,
 ) -> Iterator[Record]:
     r"""Trains the MLP of stage 1, one epoch per step.
 
     Args:
         scorer (IncidenceScorer): The MLP, changed in place.
-        feature (torch.Tensor): The features of all incidences.
+        feature (FeatureRows): The features of all incidences.
         data (AnchorData): The hypergraph.
         mask (torch.Tensor): The hyperedges to learn from.
         lr (float): The learning rate.
         num_epochs (int): The number of epochs.
+        state (StageCheckpoint, optional): Keeps the state. (default: :obj:`None`)
 
     Shapes:
-        - **feature:** :math:`(P, F)`
         - **mask:** :math:`(M)`
     """
-    # Only the rows of hyperedges to learn from take part.
-    row = mask[data.hyperedge_index[1]]
-    known_feature = feature[row]
-    hyperedge = (mask.long().cumsum(0) - 1)[data.hyperedge_index[1][row]]
-    weight = known_feature.new_ones(int(mask.sum()))
-    target = anchor_target(data['y'][row], hyperedge, weight > 0)
-    # The loss is a sum over hyperedges: blocks of whole hyperedges add up to it.
-    end = hyperedge.bincount(minlength=weight.numel()).cumsum(0)
-    number = torch.unique_consecutive(end // _CHUNK_ROWS, return_counts=True)[1]
-    first = number.cumsum(0) - number
-    rows = torch.diff(end[first + number - 1], prepend=end.new_zeros(1)).tolist()
-    blocks = list(
-        zip(
-            known_feature.split(rows),
-            target.to(weight.dtype).split(rows),
-            weight.split(number.tolist()),
-            (hyperedge - first.repeat_interleave(number)[hyperedge]).split(rows),
-            strict=True,
-        )
-    )
+    ranks = data.ranks
     optimizer = torch.optim.Adam(scorer.parameters(), lr=lr)
-    for epoch in range(num_epochs):
+    begin = _resume(scorer, optimizer, 'stage 1', state)
+    weights = list(scorer.parameters())
+    blocks = list(_known_blocks(feature, data, mask)) if begin < num_epochs else []
+    for epoch in range(begin, num_epochs):
         start = time.perf_counter()
-        optimizer.zero_grad()
-        total = weight.new_zeros(())
+        # In double precision, sums of blocks do not depend on which process has which.
+        total = torch.zeros(
+            1 + sum(w.numel() for w in weights),
+            dtype=torch.double,
+            device=weights[0].device,
+        )
         for part, *known in blocks:
+            optimizer.zero_grad()
             loss = target_cross_entropy(scorer(part), *known)
             loss.backward()
-            total += loss.detach()
+            grads = [w.grad.flatten() for w in weights if w.grad is not None]
+            total += torch.cat([loss.detach().view(1), *grads])
+        ranks.sum_(total)
+        parts = total[1:].split([w.numel() for w in weights])
+        for weight, grad in zip(weights, parts, strict=True):
+            weight.grad = grad.view_as(weight).to(weight.dtype)
         optimizer.step()
         yield {
             'stage': 1.0,
             'epoch': epoch + 1.0,
             'num_epochs': float(num_epochs),
-            'loss': float(total),
+            'loss': float(total[0]),
             'seconds': time.perf_counter() - start,
         }
+        _keep(scorer, optimizer, 'stage 1', state, epoch + 1, num_epochs)
+
+
+def _resume(
+    module: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    name: str,
+    checkpoint: StageCheckpoint | None,
+) -> int:
+    # Returns the number of epochs that are done.
+    if checkpoint is None or checkpoint.num_done(name) == 0:
+        return 0
+    found = checkpoint.state[name]
+    module.load_state_dict(found['module'])
+    optimizer.load_state_dict(found['optimizer'])
+    return checkpoint.num_done(name)
+
+
+def _keep(
+    module: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    name: str,
+    checkpoint: StageCheckpoint | None,
+    epoch: int,
+    num_epochs: int,
+) -> None:
+    if checkpoint is None:
+        return
+    checkpoint.keep(
+        name,
+        lambda: {
+            'module': module.state_dict(),
+            'optimizer': optimizer.state_dict(),
+            'epoch': epoch,
+        },
+        is_last=epoch == num_epochs,
+    )
+
+
+def _known_blocks(
+    feature: FeatureRows, data: AnchorData, mask: Tensor
+) -> Iterator[tuple[Tensor, ...]]:
+    # The loss is a sum over hyperedges: blocks of whole hyperedges add up to it. Yields
+    # features and targets of rows, weights of hyperedges, and hyperedges of rows.
+    known = known_rows(feature.select(mask), data, mask)
+    number = torch.unique_consecutive(known.block, return_counts=True)[1]
+    sizes = known.size.split(number.tolist())
+    rows = [int(size.sum()) for size in sizes]
+    for part, target, size in zip(
+        known.feature.split(rows), known.target.split(rows), sizes, strict=True
+    ):
+        yield part, target, part.new_ones(size.numel()), torch.repeat_interleave(size)
 
 
 def reference_proba(
-    scorer: IncidenceScorer, feature: Tensor, data: AnchorData
+    scorer: IncidenceScorer, feature: FeatureRows, data: AnchorData
 ) -> Tensor:
     r"""Computes the probabilities of stage 1, which stage 2 is aligned with: a softmax
     of the scores in each hyperedge.
 
     Args:
         scorer (IncidenceScorer): The MLP.
-        feature (torch.Tensor): The features of all incidences.
+        feature (FeatureRows): The features of all incidences.
         data (AnchorData): The hypergraph.
 
     Shapes:
-        - **feature:** :math:`(P, F)`
         - **output:** :math:`(P)`
     """
+    dtype = next(scorer.parameters()).dtype
+    # The last bits of a product depend on the number of rows. In double precision, they
+    # are lost in rounding, and a row has the same score in any block.
+    exact = copy.deepcopy(scorer).double()
     with torch.no_grad():
-        score = torch.cat([scorer(part) for part in feature.split(_CHUNK_ROWS)])
+        score = torch.cat(
+            [
+                exact(part.double()).to(dtype)
+                for block in feature.blocks()
+                for part in block.split(CHUNK_ROWS)
+            ]
+        )
     return softmax(score, data.hyperedge_index[1], num_nodes=data.num_hyperedges)
 
 
@@ -174,6 +231,8 @@ def strength_epochs(
     alpha: float | Tensor,
     lr: float,
     num_epochs: int,
+    ranks: Ranks = ALONE,
+    state: StageCheckpoint | None = None,
 ) -> Iterator[Record]:
     r"""Trains the strengths of stage 2, one epoch per step. Their loss is not known,
     since only its gradient is computed.
@@ -185,6 +244,9 @@ def strength_epochs(
             column of the strengths.
         lr (float): The learning rate.
         num_epochs (int): The number of epochs.
+        ranks (Ranks, optional): The processes that hold the other hyperedges.
+            (default: this process alone)
+        state (StageCheckpoint, optional): Keeps the state. (default: :obj:`None`)
 
     Shapes:
         - **alpha:** scalar or :math:`(K)`
@@ -201,9 +263,11 @@ def strength_epochs(
     # One kernel per step, which not every device has.
     fused = table.device.type in ('cpu', 'cuda')
     optimizer = torch.optim.Adam([strength], lr=lr, fused=fused)
-    for epoch in range(num_epochs):
+    begin = _resume(strengths, optimizer, 'stage 2', state)
+    for epoch in range(begin, num_epochs):
         start = time.perf_counter()
         strength_gradient(table, problem, weight, out, buffers)
+        ranks.sum_(out)
         optimizer.step()
         yield {
             'stage': 2.0,
@@ -211,6 +275,7 @@ def strength_epochs(
             'num_epochs': float(num_epochs),
             'seconds': time.perf_counter() - start,
         }
+        _keep(strengths, optimizer, 'stage 2', state, epoch + 1, num_epochs)
 
 
 def check_converged(module: torch.nn.Module, stage: int, lr: float) -> None:

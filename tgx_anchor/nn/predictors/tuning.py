@@ -18,11 +18,8 @@ from tgx_anchor.io import ResultTable
 from tgx_anchor.metrics import anchor_accuracy
 from tgx_anchor.nn.functional import aggregate_strength
 from tgx_anchor.nn.models.anchor_strength import AnchorStrength
-from tgx_anchor.nn.predictors.incidence_features import (
-    FEATURES,
-    attribute_scale,
-    incidence_features,
-)
+from tgx_anchor.nn.predictors.feature_rows import FeatureRows
+from tgx_anchor.nn.predictors.incidence_features import FEATURES, attribute_scale
 from tgx_anchor.nn.predictors.known_anchors import (
     anchors_per_hyperedge,
     check_data,
@@ -233,8 +230,8 @@ def _search_split(
         return
     data, train, val = split
     rate, num_epochs = lr_stage1 or 0.0, options.num_epochs
-    feature = incidence_features(data, attribute_scale(data))
-    scorer = new_scorer(feature.size(1), options).to(feature.device)
+    feature = FeatureRows(data, attribute_scale(data))
+    scorer = new_scorer(feature.num_columns, options).to(train.device)
     _exhaust(scorer_epochs(scorer, feature, data, train, rate, num_epochs))
     check_converged(scorer, 1, rate)
     reference = reference_proba(scorer, feature, data)
@@ -281,7 +278,7 @@ def _accuracy_table(
             train,
             numbers.to(part.device),
             num_anchors,
-            torch.Generator().manual_seed(seed),
+            seed,
         )
         aggregated = iter(share[judged].unbind(dim=2))
         columns = [part[judged] if w is None else next(aggregated) for w in weights]
