@@ -110,3 +110,11 @@ def test_fields_of_named_tuples_are_left_out() -> None:
         exports.skip_member(app, 'class', 'fit', AnchorModel.fit, False, None) is None
     )
     assert exports.skip_member(app, 'class', 'fit', AnchorModel.fit, True, None)
+
+
+def test_docstrings_of_properties_are_kept() -> None:
+    app: Any = None
+    for what, before in (('property', ['..', '']), ('class', [])):
+        lines = ['Ids: a, b']
+        exports.keep_colons(app, what, 'name', None, None, lines)
+        assert lines == [*before, 'Ids: a, b']

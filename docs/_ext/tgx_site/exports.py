@@ -301,12 +301,28 @@ def skip_member(
     return True if text.startswith('Alias for field number') else skip or None
 
 
+def keep_colons(
+    _app: Sphinx, what: str, _name: str, _value: object, _options: object, lines: Any
+) -> None:
+    r"""Keeps the docstring of a property as it is: Napoleon would take the words before
+    a colon in its first line for a type.
+
+    Args:
+        what (str): The kind of the object.
+        lines (list[str]): Its docstring, which is changed in place.
+    """
+    if what in ('attribute', 'property'):
+        lines[:0] = ['..', '']  # an empty comment
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     r"""Adds the resolution of names to the application.
 
     Args:
         app (Sphinx): The application.
     """
+    # Before Napoleon reads it.
+    app.connect('autodoc-process-docstring', keep_colons, priority=400)
     app.connect('autodoc-skip-member', skip_member)
     app.connect('missing-reference', resolve)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}
