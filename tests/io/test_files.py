@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tgx_anchor.io.files import replace_file
+from tgx_anchor.io.files import remove_parts, replace_file
 
 
 def test_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -51,3 +51,22 @@ def test_equal_contents_make_equal_files(tmp_path: Path) -> None:
             torch.save({'weight': torch.ones(2)}, part)
     first, second = sorted(tmp_path.glob('*/model.pt'))
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_parts_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / 'model.pt'
+    path.write_text('old', encoding='utf-8')
+    kept = ['model.pt.part', 'model.pt.mine.part', 'other.pt.abcd_123.part']
+    for name in [*kept, 'model.pt.abcd_123.part']:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'model.pt').touch()
+    remove_parts(path)
+    found = {each.name for each in tmp_path.iterdir()}
+    assert found == {'model.pt', *kept}
+    # It knows the names that a writer gives.
+    with replace_file(path) as part:
+        remove_parts(path)
+        assert not part.parent.exists()
+        part.parent.mkdir()
+        part.touch()
+    assert {each.name for each in tmp_path.iterdir()} == {'model.pt', *kept}

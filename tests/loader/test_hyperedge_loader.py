@@ -3,6 +3,7 @@ import pickle
 from collections import Counter
 from collections.abc import Sized
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -468,3 +469,73 @@ def test_batches_without_sampling_equal_the_whole(make: Any, num_layers: int) ->
 def test_numbers_of_numpy() -> None:
     data = to_data([[0, 1], [1, 2]], 3)
     assert HyperedgeLoader(data, np.int64(3), 2).num_neighbors == [3, 3]  # type: ignore[arg-type]
+
+
+# Parts of batches ################################################################
+
+
+def targets_of(batch: AnchorData) -> list[int]:
+    found: list[int] = batch['hyperedge_origin'][: batch['num_targets']].tolist()
+    return found
+
+
+@pytest.mark.parametrize('num_parts', [2, 3])
+def test_parts_of_batches(num_parts: int) -> None:
+    data = random_data()
+    options: dict[str, Any] = {'batch_size': 29, 'shuffle': True, 'seed': 3}
+    whole = HyperedgeLoader(data, 2, 2, **options)
+    parts = [
+        HyperedgeLoader(data, 2, 2, **options, num_parts=num_parts, part=part)
+        for part in range(num_parts)
+    ]
+    # The last batch has two targets, and nothing for a third part.
+    assert len(whole) == len(parts[0]) == 3
+    for _ in range(2):
+        for batch, *own in zip(whole, *parts, strict=True):
+            assert 'share_of_targets' not in batch
+            held = [b for b in own if b['share_of_targets'] > 0]
+            assert sorted(e for b in held for e in targets_of(b)) == sorted(
+                targets_of(batch)
+            )
+            for part in held:
+                count, total = part['num_targets'], batch['num_targets']
+                assert part['share_of_targets'] == count / total
+                size = data.hyperedge_size
+                share = size[targets_of(part)].sum() / size[targets_of(batch)].sum()
+                assert part['share_of_members'] == pytest.approx(float(share))
+            for part in own:
+                assert part['num_targets'] > 0
+    assert sum(b['share_of_targets'] == 0 for b in own) == num_parts - 2
+
+
+def test_parts_draw_on_their_own() -> None:
+    # A star: all groups reach the same hub, which draws two of them.
+    data = to_data([[0, i] for i in range(1, 41)], 41)
+    drawn = []
+    for part in range(2):
+        loader = HyperedgeLoader(
+            data, [2], batch_size=40, shuffle=True, num_parts=2, part=part
+        )
+        batch = next(iter(loader))
+        is_hub = batch['node_origin'][batch.hyperedge_index[0]] == 0
+        chosen = batch['incidence_origin'][is_hub & batch['incidence_drawn']]
+        drawn.append(chosen.tolist())
+    assert drawn[0] != drawn[1]
+
+
+def test_repeated_targets_are_in_one_part() -> None:
+    data = random_data()
+    chosen = torch.tensor([5, 5, 8, 5, 9])
+    seen = []
+    for part in range(2):
+        loader = HyperedgeLoader(
+            data, -1, 1, chosen, batch_size=5, num_parts=2, part=part
+        )
+        seen += [targets_of(batch) for batch in loader]
+    assert sorted(chain.from_iterable(seen)) == [5, 8, 9]
+
+
+@pytest.mark.parametrize(('part', 'num_parts'), [(2, 2), (-1, 2), (0, 0)])
+def test_no_such_part(part: int, num_parts: int) -> None:
+    with one_line_error("'part'", f'{part} of {num_parts}'):
+        HyperedgeLoader(random_data(), -1, 1, num_parts=num_parts, part=part)

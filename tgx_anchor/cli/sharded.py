@@ -48,6 +48,8 @@ def identify_shards(
             **counts,
             **_summary(shards, ranks),
             **figures,
+            'num_bytes_sent': ranks.num_bytes,
+            'num_bytes_per_epoch': _bytes_per_epoch(model),
             'out': out,
         },
         [_count_line(counts), *lines, f'written to {out}'],
@@ -239,6 +241,11 @@ def _summary(shards: 'ShardedAnchorData', ranks: 'Ranks') -> dict[str, Any]:
         'num_shards': shards.num_shards,
         'num_processes': ranks.size,
     }
+
+
+def _bytes_per_epoch(model: 'AnchorRadar') -> int:
+    # What a process sends in an epoch of stage 2.
+    return int(model.history[-1].get('num_bytes', 0)) if model.history else 0
 
 
 def _count_line(counts: dict[str, int]) -> str:

@@ -1,6 +1,8 @@
 """Files that are read whole and replaced whole."""
 
 import gc
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,3 +39,13 @@ def replace_file(path: Path) -> Iterator[Path]:
         part = Path(folder) / path.name
         yield part
         part.replace(path)
+
+
+def remove_parts(path: Path) -> None:
+    r"""Removes what writers of :obj:`path` in :func:`replace_file` left behind when
+    they were killed. There must be no other writer.
+    """
+    name = re.compile(re.escape(path.name) + r'\.[a-z0-9_]{8}\.part')
+    folder = path.absolute().parent
+    for left in [each for each in folder.iterdir() if name.fullmatch(each.name)]:
+        shutil.rmtree(left, ignore_errors=True)

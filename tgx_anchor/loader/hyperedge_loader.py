@@ -10,10 +10,14 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from torch_geometric.utils import cumsum
 
 from tgx_anchor.data import AnchorData
+from tgx_anchor.loader.target_part import TargetPart
 from tgx_anchor.utils import arange_by_ptr, index_ptr, is_sorted
 
 # A place in the list of targets, and the seed of its batch.
 Key = tuple[int, int]
+# Tells the seeds of the parts of a batch apart, also by their last 32 bits, which are
+# all that PyTorch uses on the CPU.
+_PART_STEP = 2_654_435_761
 
 
 class HyperedgeLoader(DataLoader[Key]):
@@ -88,6 +92,27 @@ class HyperedgeLoader(DataLoader[Key]):
 
     Batches do not depend on :obj:`num_workers`, and no global random state is touched.
 
+    Several processes share the batches of one loader if each makes it with the same
+    seed, its own number :obj:`part` and their number :obj:`num_parts`: every process
+    then loads a part of the targets of every batch. Such a part also has
+
+    * :obj:`share_of_targets`, :obj:`share_of_members`: the number of its targets, and
+      of their members, divided by those of the whole batch. A mean over the part times
+      its share, summed over all parts, is the mean over the batch. If a batch has fewer
+      targets than there are parts, the parts that are left over hold its first target
+      with a share of zero.
+
+    .. code-block:: python
+
+        loader = HyperedgeLoader(
+            data,
+            num_neighbors=[-1],
+            batch_size=64,
+            shuffle=True,
+            num_parts=torch.distributed.get_world_size(),
+            part=torch.distributed.get_rank(),
+        )
+
     Args:
         data (AnchorData): The hypergraph, whose incidences are sorted by hyperedge.
         num_neighbors (int or list[int]): The number of incidences that each node draws
@@ -106,6 +131,9 @@ class HyperedgeLoader(DataLoader[Key]):
         generator (torch.Generator, optional): The generator of orders and draws, used
             instead of :obj:`seed`. Its state at the start of an epoch determines all
             random numbers of the epoch. (default: :obj:`None`)
+        num_parts (int, optional): The number of parts that each batch is split into.
+            (default: :obj:`1`)
+        part (int, optional): The number of the part to load. (default: :obj:`0`)
         **kwargs: Further arguments of :class:`torch.utils.data.DataLoader`, such as
             :obj:`num_workers` or :obj:`drop_last`.
 
@@ -123,8 +151,14 @@ class HyperedgeLoader(DataLoader[Key]):
         shuffle: bool = False,
         seed: int = 0,
         generator: torch.Generator | None = None,
+        num_parts: int = 1,
+        part: int = 0,
         **kwargs: Any,
     ) -> None:
+        if not 0 <= part < num_parts:
+            raise ValueError(
+                f"'part' must lie in [0, num_parts) (got {part} of {num_parts} parts)"
+            )
         # PyTorch Lightning passes them when it makes a copy of the loader.
         kwargs.pop('dataset', None)
         kwargs.pop('collate_fn', None)
@@ -132,6 +166,8 @@ class HyperedgeLoader(DataLoader[Key]):
         self.data = data
         self.input_hyperedges = input_hyperedges
         self.seed = seed
+        self.num_parts = num_parts
+        self.part = part
         targets = _targets(data, input_hyperedges)
         if generator is None:
             generator = torch.Generator().manual_seed(seed)
@@ -149,7 +185,7 @@ class HyperedgeLoader(DataLoader[Key]):
             given = {'sampler': _seeded(places, generator), 'batch_size': batch_size}
         super().__init__(
             dataset,
-            collate_fn=_Neighbours(data, targets, self.num_neighbors),
+            collate_fn=_Neighbours(data, targets, self.num_neighbors, part, num_parts),
             # Its own, since PyTorch draws from it for worker processes.
             generator=torch.Generator().manual_seed(seed),
             **given,
@@ -281,8 +317,17 @@ class _Neighbours:
     # Makes a batch from the places of its targets, in time that does not depend on the
     # size of the hypergraph.
 
-    def __init__(self, data: AnchorData, targets: Tensor, hops: list[int]) -> None:
+    def __init__(
+        self,
+        data: AnchorData,
+        targets: Tensor,
+        hops: list[int],
+        part: int,
+        num_parts: int,
+    ) -> None:
         self.data = data
+        self.part = part
+        self.num_parts = num_parts
         self.node, self.hyperedge = node, hyperedge = data.hyperedge_index.contiguous()
         self.targets = targets
         self.hops = hops
@@ -300,7 +345,12 @@ class _Neighbours:
     def __call__(self, keys: list[Key]) -> AnchorData:
         place = torch.tensor([place for place, _ in keys], dtype=torch.long)
         target = self.targets[place.to(self.targets.device)]
-        generator = torch.Generator().manual_seed(keys[0][1] if keys else 0)
+        if self.num_parts > 1:
+            # A target counts once, in one of the parts.
+            target = target.unique()
+        part = TargetPart.of(target, self.hyperedge_size, self.part, self.num_parts)
+        seed = (keys[0][1] if keys else 0) + self.part * _PART_STEP
+        generator = torch.Generator().manual_seed(seed)
         if self.number is None:
             like = self.hyperedge_ptr
             self.number = (
@@ -309,10 +359,14 @@ class _Neighbours:
             )
         nodes, hyperedges = self.number
         try:
-            return self._batch(target, nodes, hyperedges, generator)
+            out = self._batch(part.target, nodes, hyperedges, generator)
         finally:
             nodes.clear()
             hyperedges.clear()
+        if self.num_parts > 1:
+            out.share_of_targets = part.share_of_targets
+            out.share_of_members = part.share_of_members
+        return out
 
     def _batch(
         self,

@@ -52,3 +52,13 @@ def test_damaged(content: bytes, tmp_path: Path) -> None:
 def test_no_folder(tmp_path: Path) -> None:
     with one_line_error('nowhere', 'folder', 'create'):
         Checkpoint(tmp_path / 'nowhere' / 'state.pt', 'HGNN', 'abc')
+
+
+def test_a_killed_writer_leaves_the_last_state(tmp_path: Path) -> None:
+    kept = Checkpoint(tmp_path / 'state.pt', 'HGNN', 'abc')
+    kept.write({'epoch': 1})
+    left = tmp_path / 'state.pt.abcd_123.part'
+    left.mkdir()
+    (left / 'state.pt').write_bytes(b'half')
+    assert kept.read(CPU) == {'epoch': 1}
+    assert [path.name for path in tmp_path.iterdir()] == ['state.pt']

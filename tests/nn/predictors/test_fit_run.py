@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import pretend_rank
 from tests.strategies import one_line_error
 from tgx_anchor.nn.predictors.fit_run import FitRun, Record
 
@@ -89,3 +90,21 @@ def test_bad_options() -> None:
         FitRun(on_interrupt=wrong)
     with one_line_error("'callback'", "'ignore'"):
         FitRun(callback=wrong)
+
+
+def test_other_processes_are_silent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rank in (0, 1):
+        pretend_rank(monkeypatch, rank)
+        seen: list[Record] = []
+        run = FitRun(progress=True, callback=seen.append)
+        run.epochs(three_epochs([]), 'x', 3)
+        assert (len(run.history), len(seen)) == (3, 0 if rank else 3)
+        assert bool(capsys.readouterr().err) == (rank == 0)
+
+
+def test_interrupt_ends_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_rank(monkeypatch, 0)
+    with pytest.raises(KeyboardInterrupt):
+        FitRun(callback=interrupt_at(2)).epochs(three_epochs([]), 'x', 3)

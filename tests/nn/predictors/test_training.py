@@ -1,13 +1,17 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from tests.nn.predictors import killed_training
 from tests.nn.predictors.test_anchor_predictor import (
     planted,
     planted_without_val,
     quick,
 )
+from tests.nn.predictors.training_cases import BY_CHANCE, EXACT, everything
+from tests.processes import in_processes, torchrun
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import HGNN, AnchorPredictor
 from tgx_anchor.nn.predictors.training import PredictorTraining
@@ -158,3 +162,115 @@ def test_roles_choose_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without validation, there is also less to calibrate with.
     best = quick(num_epochs=4).fit(planted_without_val())
     assert all(map(torch.equal, model.parameters(), best.parameters()))
+
+
+# Several processes ###############################################################
+
+
+@pytest.fixture(scope='module')
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return everything(tmp_path_factory.mktemp('alone'))
+
+
+@pytest.fixture(scope='module', params=[2, pytest.param(3, marks=pytest.mark.slow)])
+def together(request: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    folder = tmp_path_factory.mktemp('together')
+    return in_processes(request.param, folder, everything, folder)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize('name', EXACT)
+def test_as_one_process(name: str, alone: Any, together: list[Any]) -> None:
+    one, other = alone['trainings'][name], together[0]['trainings'][name]
+    for key in ('state', 'history', 'proba'):
+        torch.testing.assert_close(one[key], other[key], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize('name', [*EXACT, *BY_CHANCE, 'own weights', 'averages'])
+def test_all_have_the_same_model(name: str, together: list[Any]) -> None:
+    first, *others = (result['trainings'][name] for result in together)
+    for other in others:
+        assert_same(first, other)
+
+
+def test_chance(alone: Any, together: list[Any]) -> None:
+    one, many = alone['trainings'], together[0]['trainings']
+    assert_same(many['dropout'], many['again'])
+    for name in BY_CHANCE:
+        assert one[name]['history'][0] != many[name]['history'][0]
+
+
+def test_weights_of_the_first_process(alone: Any, together: list[Any]) -> None:
+    one = alone['trainings']['own weights']
+    other = together[0]['trainings']['own weights']
+    torch.testing.assert_close(one['state'], other['state'], rtol=1e-4, atol=1e-5)
+
+
+def test_the_first_process_writes(alone: Any, together: list[Any]) -> None:
+    one = alone['first']
+    for rank, result in enumerate(together):
+        other = result['first']
+        is_first = rank == 0
+        assert (other['num_calls'], other['shown']) == (3 * is_first, is_first)
+        assert other['files'] == ['state.pt']
+        torch.testing.assert_close(one['state'], other['state'], rtol=1e-4, atol=1e-5)
+        # From a checkpoint, and yet as in one go.
+        assert_same(other['state'], result['trainings']['mini-batches']['state'])
+        torch.testing.assert_close(
+            one['gradient'], other['gradient'], rtol=1e-3, atol=1e-3
+        )
+
+
+def test_errors_of_all_processes(together: list[Any]) -> None:
+    differ = "'data', the model and its options must be the same in all processes"
+    for result in together:
+        found = result['errors']
+        for name in ('data', 'options', 'encoder'):
+            assert found[name] == f'{differ} (rank 1 differs from rank 0)'
+        assert 'must be a checkpoint' in found['checkpoint']
+        assert "'lr' must be smaller" in found['lr']
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('size', [2, 3])
+def test_killed_processes(size: int, tmp_path: Path) -> None:
+    # While the first checkpoint is written, and in the middle of the next epoch.
+    kills = '0 0 1 11'
+    models = {}
+    for name, arguments in (('undisturbed', ''), ('killed', kills)):
+        folder = tmp_path / name
+        folder.mkdir()
+        script = Path(killed_training.__file__)
+        run = torchrun(size, script, str(folder), *arguments.split(), max_restarts=2)
+        assert run.returncode == 0, run.stderr
+        files = [f'model_{rank}.tgx' for rank in range(size)]
+        found = sorted(path.name for path in folder.iterdir())
+        assert found == [*files, 'state.pt']
+        models[name] = [AnchorPredictor.load(folder / file) for file in files]
+    assert 'another process of the group has ended' in run.stderr
+    first = models['undisturbed'][0]
+    for model in models['undisturbed'] + models['killed']:
+        assert_same(model.state_dict(), first.state_dict())
+
+
+@pytest.mark.slow
+def test_script_of_the_docs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / 'docs' / 'many_processes.md'
+    text = page.read_text(encoding='utf-8')
+    script, command = (
+        text.split(f'```{language} train\n')[1].split('```')[0]
+        for language in ('python', 'bash')
+    )
+    assert command == 'torchrun --standalone --nproc-per-node 2 train.py\n'
+    (tmp_path / 'train.py').write_text(script, encoding='utf-8')
+    run = torchrun(2, tmp_path / 'train.py')
+    assert run.returncode == 0, run.stderr
+    said = [line for line in run.stdout.splitlines() if 'accuracy' in line]
+    # One process says it, and both had a part in it.
+    assert len(said) == 1
+    assert 'arning' not in run.stderr
+    model = AnchorPredictor.load(tmp_path / 'hgnn.tgx')
+    assert model.head is not None

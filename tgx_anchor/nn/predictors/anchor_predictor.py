@@ -107,6 +107,23 @@ class AnchorPredictor(AnchorModel):
     where roles are not learnt, the one of highest :obj:`val_accuracy`, the accuracy of
     anchors. :obj:`history` has both.
 
+    If a process group of :mod:`torch.distributed` is initialised, its processes train
+    one model together, each on the same data: every process computes its part of the
+    hyperedges of each batch, and :class:`~torch.nn.parallel.DistributedDataParallel`
+    adds up the gradients. A batch has :obj:`batch_size` hyperedges, however many
+    processes share it, so that the steps are those of one process up to rounding;
+    only dropout and the neighbours that are drawn differ in mini-batches. With
+    :obj:`batch_size=None`, every process encodes the whole hypergraph with the same
+    dropout, and computes the loss of its part. In the end all processes have the same
+    model. Only the first one shows progress, calls :obj:`callback`, and reads and
+    writes the checkpoint, which any number of processes can continue. Ctrl-C ends the
+    run, whatever :obj:`on_interrupt` says.
+
+    .. code-block:: python
+
+        torch.distributed.init_process_group('gloo')  # under torchrun
+        model = AnchorPredictor(HGNN(48, 64, 2, 128)).fit(data, checkpoint='hgnn.pt')
+
     A checkpoint of another model is refused. Encoders that are not of this package are
     told apart by the name of their class and their weights only.
 
@@ -298,8 +315,7 @@ class AnchorPredictor(AnchorModel):
 
     def _fit(self, data: AnchorData, run: FitRun) -> None:
         training = self.training_class(self.encoder, data, self._options(), run.use_val)
-        if run.checkpoint is not None:
-            training.resume(run.checkpoint)
+        training.resume(run.checkpoint)
         run.history = training.history.copy()
         name = type(self.encoder).__name__
         run.epochs(training.run(), name, self.num_epochs, num_done=training.epoch)

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from tgx_anchor.io.files import replace_file
+from tgx_anchor.io.files import remove_parts, replace_file
 from tgx_anchor.utils.messages import one_line
 
 _FORMAT = 'tgx_anchor checkpoint 2'
@@ -48,6 +48,7 @@ class Checkpoint:
         Args:
             device (torch.device): The device of its tensors.
         """
+        remove_parts(self.path)
         if not self.path.exists():
             return None
         try:

@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 from tqdm import tqdm
 
+from tgx_anchor.utils import Ranks
+
 # The figures of one epoch by name.
 Record = dict[str, float]
 OnInterrupt = Literal['keep_best', 'raise']
@@ -15,7 +17,8 @@ _SHOWN = ('loss', 'val_accuracy')
 
 class FitRun:
     r"""Runs the epochs of one call of :meth:`~tgx_anchor.nn.AnchorModel.fit`: keeps
-    their records, shows a progress bar, calls the callback and handles Ctrl-C.
+    their records, shows a progress bar, calls the callback and handles Ctrl-C. In a
+    process group, only the first process shows the bar and calls the callback.
 
     Args:
         progress (bool, optional): If set to :obj:`True`, shows a progress bar.
@@ -76,8 +79,12 @@ class FitRun:
                 (default: :obj:`False`)
         """
         shown: dict[str, str] = {}
+        ranks = Ranks.current()
         with tqdm(
-            total=num_epochs, initial=num_done, desc=name, disable=not self.progress
+            total=num_epochs,
+            initial=num_done,
+            desc=name,
+            disable=not self.progress or not ranks.is_first,
         ) as bar:
             try:
                 for record in records:
@@ -89,9 +96,12 @@ class FitRun:
                     )
                     bar.update()
                     bar.set_postfix(shown)
-                    if self.callback is not None:
+                    if self.callback is not None and ranks.is_first:
                         self.callback(record)
             except KeyboardInterrupt:
-                if self.on_interrupt == 'raise' or must_finish or num_done == 0:
+                # Processes are not stopped in the same step, and would wait for each
+                # other.
+                must_raise = must_finish or num_done == 0 or ranks.size > 1
+                if self.on_interrupt == 'raise' or must_raise:
                     raise
                 self.interrupted = True

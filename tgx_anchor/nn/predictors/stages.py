@@ -265,7 +265,7 @@ def strength_epochs(
     optimizer = torch.optim.Adam([strength], lr=lr, fused=fused)
     begin = _resume(strengths, optimizer, 'stage 2', state)
     for epoch in range(begin, num_epochs):
-        start = time.perf_counter()
+        start, sent = time.perf_counter(), ranks.num_bytes
         strength_gradient(table, problem, weight, out, buffers)
         ranks.sum_(out)
         optimizer.step()
@@ -273,6 +273,7 @@ def strength_epochs(
             'stage': 2.0,
             'epoch': epoch + 1.0,
             'num_epochs': float(num_epochs),
+            **({'num_bytes': float(ranks.num_bytes - sent)} if ranks.size > 1 else {}),
             'seconds': time.perf_counter() - start,
         }
         _keep(strengths, optimizer, 'stage 2', state, epoch + 1, num_epochs)

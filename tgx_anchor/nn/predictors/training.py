@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,7 @@ from torch.nn import Linear, Module, Parameter
 from torch.nn.functional import cross_entropy
 
 from tgx_anchor.data import AnchorData, HyperedgeIndex
-from tgx_anchor.loader import HyperedgeLoader
+from tgx_anchor.loader import HyperedgeLoader, TargetPart
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn.functional import anchor_cross_entropy
 from tgx_anchor.nn.predictors.checkpoint import Checkpoint
@@ -30,12 +30,16 @@ from tgx_anchor.nn.predictors.represent import (
     represent,
 )
 from tgx_anchor.nn.predictors.training_options import TrainingOptions
+from tgx_anchor.nn.predictors.training_ranks import TrainingRanks
 from tgx_anchor.utils import digest, hypergraph_fingerprint
 
 # Arguments of encoders that are no attributes of the data.
 _GIVEN = ('num_nodes', 'num_hyperedges', 'num_targets')
 # A large prime, so that models of nearby seeds do not share the seeds of epochs.
 _SEED_STEP = 1_000_003
+# Tells the seeds of processes apart, also by their last 32 bits, which are all that
+# PyTorch uses on the CPU.
+_RANK_STEP = 2_654_435_761
 
 
 class PredictorTraining:
@@ -43,6 +47,10 @@ class PredictorTraining:
 
     Every epoch draws from generators of its own, so that a training that continues from
     a checkpoint ends bit for bit where an uninterrupted one does.
+
+    If a process group of :mod:`torch.distributed` is initialised, its processes train
+    together. Each computes a part of the targets of every batch, and the gradients are
+    added up to those of the whole batch; all else is the same in all processes.
 
     A subclass may change how the training sees the hypergraph by overriding
     :meth:`loss` and :meth:`logits`.
@@ -54,6 +62,9 @@ class PredictorTraining:
         use_val (bool, optional): If set to :obj:`True`, learns from
             :obj:`data.val_mask`, too, and does not validate. (default: :obj:`False`)
     """
+
+    #: The loss of a batch, whose gradients are averaged over processes.
+    step: Module
 
     def __init__(
         self,
@@ -70,6 +81,7 @@ class PredictorTraining:
             judged = labelled_mask(data, 'val_mask')
             self.val_mask = judged if judged.any() else None
         feature = node_features(data)
+        self.ranks = TrainingRanks(feature.device)
         self.role, self.anchor_role, num_outputs = _targets(options, data, self.mask)
         with _seeded(options.seed, data.hyperedge_index.device):
             self.encoder = copy.deepcopy(encoder).to(feature.device)
@@ -79,11 +91,19 @@ class PredictorTraining:
             self.table = Parameter(feature.clone())
             size = self._width()
             self.head = Linear(size, num_outputs).to(feature.device)
-        self.identity = self._identify(encoder)
+        self.identity = self._agree(encoder)
         # Of the whole hypergraph, so that it is sorted once and not in every epoch.
         self.index = HyperedgeIndex.from_data(data)
         self.generator = torch.Generator()
         self.loader = self._new_loader()
+        self.part = TargetPart.of(
+            self.mask.nonzero().view(-1),
+            data.hyperedge_size,
+            self.ranks.rank,
+            self.ranks.size,
+        )
+        self.part_mask = torch.zeros_like(self.mask)
+        self.part_mask[self.part.target] = True
         # One kernel per step, which not every device has.
         fused = feature.device.type in ('cpu', 'cuda')
         self.optimizer = torch.optim.Adam(
@@ -128,6 +148,8 @@ class PredictorTraining:
             batch_size=options.batch_size,
             shuffle=True,
             generator=self.generator,
+            num_parts=self.ranks.size,
+            part=self.ranks.rank,
         )
 
     def _slim_data(self) -> AnchorData:
@@ -159,6 +181,11 @@ class PredictorTraining:
 
     def run(self) -> Iterator[Record]:
         r"""Trains one epoch at a time, and yields its record."""
+        with self.ranks.explained():
+            self.step = self.ranks.parallel(_Step(self))
+            yield from self._epochs()
+
+    def _epochs(self) -> Iterator[Record]:
         options = self.options
         while self.epoch < options.num_epochs and self.stale < options.patience:
             start = time.perf_counter()
@@ -191,24 +218,37 @@ class PredictorTraining:
         self.encoder.train()
         seed = ((self.options.seed + 1) * _SEED_STEP + self.epoch) % 2**63
         self.generator.manual_seed(seed)
+        if self.loader is not None:
+            # On the whole hypergraph, processes drop the same values as one alone.
+            seed = (seed + self.ranks.rank * _RANK_STEP) % 2**63
         total = torch.zeros((), device=self.table.device)
-        with _seeded(seed, self.table.device):
+        with _seeded(seed, self.table.device), self.ranks.quiet():
             batches = [self.data] if self.loader is None else self.loader
             for batch in batches:
                 self.optimizer.zero_grad()
-                loss = self.loss(batch)
-                loss.backward()
+                loss = self.step(batch) * self._share(batch)
+                # The mean over the processes is taken, and the sum is needed.
+                (loss * self.ranks.size).backward()
                 if self.options.max_norm is not None:
                     for part in (self.table, self.encoder, self.head):
                         given = part if isinstance(part, Tensor) else part.parameters()
                         torch.nn.utils.clip_grad_norm_(given, self.options.max_norm)
                 self.optimizer.step()
                 total += loss.detach()
-        return float(total) / len(batches)
+        # Of layers that keep averages over batches.
+        self.ranks.share_(self.encoder.buffers())
+        return float(self.ranks.sum_(total)) / len(batches)
+
+    def _share(self, batch: AnchorData) -> float:
+        # The share of this process in the mean that is the loss of a batch.
+        name = 'members' if self.options.objective == 'role' else 'targets'
+        part = self.part._asdict() if self.loader is None else batch
+        return float(part.get(f'share_of_{name}', 1.0))
 
     def loss(self, batch: AnchorData) -> Tensor:
         r"""Computes the loss of the target hyperedges of a mini-batch, or of all
-        hyperedges to learn from.
+        hyperedges to learn from (:obj:`part_mask`, which are only a part of them if
+        several processes train together), as a mean over members or hyperedges.
 
         Args:
             batch (AnchorData): The mini-batch, or the whole hypergraph.
@@ -217,7 +257,7 @@ class PredictorTraining:
         x: Tensor = self.table
         index = num_targets = None
         if self.loader is None:
-            mask, role, index = self.mask, self.role, self.index
+            mask, role, index = self.part_mask, self.role, self.index
         else:
             num_targets = int(batch['num_targets'])
             x = self.table.index_select(0, batch['node_origin'])
@@ -248,7 +288,9 @@ class PredictorTraining:
         return out
 
     def _validate(self, mask: Tensor) -> Record:
-        found = self._accuracy(mask)
+        accuracies = self._accuracy(mask)
+        # All must come to the same decision, whatever their rounding errors.
+        found = self.ranks.from_first(lambda: accuracies)
         # The paper chooses the epoch by the accuracy of roles.
         accuracy = found.get('val_role_accuracy', found['val_accuracy'])
         if accuracy > self.best_accuracy:
@@ -296,23 +338,17 @@ class PredictorTraining:
             self._take(self.best)
         self.encoder.eval()
 
-    def resume(self, path: str | Path) -> None:
-        r"""Continues from a checkpoint if there is one, and keeps it up to date.
+    def resume(self, path: str | Path | None) -> None:
+        r"""Continues from a checkpoint if there is one, and keeps it up to date. Only
+        the first of several processes reads and writes it.
 
         Args:
-            path (str): The file, or an existing folder.
+            path (str, optional): The file, or an existing folder.
         """
-        name = type(self.encoder).__name__
-        self.checkpoint = Checkpoint(path, name, self.identity)
-        state = self.checkpoint.read(self.table.device)
+        with self.ranks.explained():
+            state = self.ranks.from_first(lambda: self._open(path))
         if state is None:
             return
-        epoch = int(state['epoch'])
-        if epoch > self.options.num_epochs:
-            raise ValueError(
-                f"'num_epochs' must be at least {epoch}, the number of epochs in "
-                f"'{self.checkpoint.path}' (got {self.options.num_epochs})"
-            )
         self._take(state['parameters'])
         self.optimizer.load_state_dict(state['optimizer'])
         self.scheduler.load_state_dict(state['scheduler'])
@@ -322,6 +358,21 @@ class PredictorTraining:
             # The same roles, learnt for another kind of anchor.
             for record in self.history:
                 record.pop('val_accuracy', None)
+
+    def _open(self, path: str | Path | None) -> dict[str, Any] | None:
+        if path is None:
+            return None
+        name = type(self.encoder).__name__
+        self.checkpoint = Checkpoint(path, name, self.identity)
+        # To the CPU, since other processes have other devices.
+        state = self.checkpoint.read(torch.device('cpu'))
+        epoch = 0 if state is None else int(state['epoch'])
+        if epoch > self.options.num_epochs:
+            raise ValueError(
+                f"'num_epochs' must be at least {epoch}, the number of epochs in "
+                f"'{self.checkpoint.path}' (got {self.options.num_epochs})"
+            )
+        return state
 
     def _progress(self) -> dict[str, Any]:
         return {
@@ -336,8 +387,21 @@ class PredictorTraining:
             'history': self.history,
         }
 
-    def _identify(self, encoder: Module) -> str:
+    def _agree(self, encoder: Module) -> str:
+        # Makes sure that all processes train the same, and returns its identity.
+        state = self.encoder.state_dict()
+        if self.ranks.size > 1:
+            shapes = [(name, list(value.size())) for name, value in state.items()]
+            self.ranks.check_same(
+                digest(self._identify(encoder, shapes), self.options.num_epochs)
+            )
+            # Encoders that do not reset themselves are drawn anew in every process.
+            self.ranks.share_(state.values())
+        return self._identify(encoder, state.values())
+
+    def _identify(self, encoder: Module, weights: Iterable[Any]) -> str:
         # Everything that decides how training proceeds, but for the number of epochs.
+        # The number of processes is left out, so that fewer can go on if one is lost.
         data = self.data
         size = int(data.num_nodes or 0), data.num_hyperedges
         return digest(
@@ -348,9 +412,23 @@ class PredictorTraining:
             self.mask,
             self.val_mask,
             self.table,
-            *self.encoder.state_dict().values(),
+            *weights,
             *(data.get(name) for name in asked_names(self.encoder)),
         )
+
+
+class _Step(Module):
+    # The loss as a module, which is what PyTorch trains in parallel.
+    def __init__(self, owner: PredictorTraining) -> None:
+        super().__init__()
+        self.encoder, self.head = owner.encoder, owner.head
+        self.table = owner.table
+        # PyTorch prints a warning unless some parameter takes no part.
+        self.unused = Parameter(torch.zeros(1, device=owner.table.device))
+        self.loss = owner.loss
+
+    def forward(self, batch: AnchorData) -> Tensor:
+        return self.loss(batch)
 
 
 def _targets(

@@ -1,0 +1,340 @@
+r"""Measures time and memory of AnchorRadar on shards, in one and in two processes.
+
+For each number of incidences, a planted table is written file by file, with as many
+people per membership as in coAA. It is then sharded, and its anchors are identified
+from the shards with one and with two processes of one thread each, and if it fits, from
+the table in memory. Each figure is written to a CSV file as it comes, and a run that
+was stopped goes on from it.
+
+Memory is the largest anonymous memory of a process (pages of mapped files are not
+counted), looked at five times a second.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+from rich.console import Console
+
+from tgx_anchor.benchmark.growth import growth_exponent
+from tgx_anchor.benchmark.tables import markdown_table, rich_table
+from tgx_anchor.io import ResultTable
+from tgx_anchor.io.files import replace_file
+
+OUT = Path(__file__).parent / 'results' / 'scale.csv'
+# As in coAA: people per membership, and members per group.
+PEOPLE = 0.28
+MEMBERS = 2.8
+KNOWN = 0.075
+NUM_SHARDS = 16
+FILE_ROWS = 2_500_000
+# The largest table that is also read into memory.
+MAX_IN_MEMORY = 20_000_000
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Row:
+    r"""One run.
+
+    Args:
+        size (int): The number of memberships that were asked for.
+        step (str): :obj:`"shard"`, :obj:`"memory"` or :obj:`"shards"`.
+        processes (int): The number of processes.
+        seconds (float): The time of the whole command.
+        work_seconds (float): The time without the start of Python and PyTorch.
+        memory (float): The largest anonymous memory of a process, in GiB.
+        num_bytes (int): The bytes that a process sends per epoch of stage 2.
+        all_bytes (int): The bytes that a process sends in all.
+        num_people (int): The number of people.
+        num_rows (int): The number of memberships.
+        same (float): The share of anchors that are those of one process on shards.
+    """
+
+    size: int
+    step: str
+    processes: int
+    seconds: float
+    work_seconds: float
+    memory: float
+    num_bytes: int
+    all_bytes: int
+    num_people: int
+    num_rows: int
+    same: float
+
+
+def write_tables(folder: Path, size: int) -> None:
+    r"""Writes a planted table in files, with one row per membership.
+
+    Args:
+        folder (Path): The folder.
+        size (int): The number of memberships.
+    """
+    if (folder / '_complete').exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    num_people = int(PEOPLE * size)
+    strength = np.random.default_rng(0).normal(size=num_people).astype(np.float32)
+    group = 0
+    for number in range(math.ceil(size / FILE_ROWS)):
+        generator = np.random.default_rng(number + 1)
+        rows = min(FILE_ROWS, size - number * FILE_ROWS)
+        columns, group = _draw_file(generator, rows, strength, group)
+        pa.parquet.write_table(pa.table(columns), folder / f'part-{number:04d}.parquet')
+    (folder / '_complete').touch()
+
+
+def _draw_file(
+    generator: np.random.Generator,
+    rows: int,
+    strength: NDArray[np.float32],
+    first_group: int,
+) -> tuple[dict[str, NDArray[Any]], int]:
+    sizes = 1 + generator.geometric(1 / (MEMBERS - 1), size=rows)
+    last = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
+    sizes = sizes[:last]
+    sizes[-1] -= int(sizes.sum()) - rows
+    group = np.repeat(np.arange(last), sizes)
+    # A few people are in many groups.
+    member = (len(strength) * generator.random(rows) ** 2).astype(np.int64)
+    score = 2 * strength[member] + generator.gumbel(size=rows)
+    order = np.lexsort((-score, group))
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    anchor = np.zeros(rows, dtype=bool)
+    anchor[order[first]] = True
+    known = generator.random(last) < KNOWN
+    columns = {
+        'group': group + first_group,
+        'member': member,
+        'is_anchor': anchor & known[group],
+    }
+    return columns, first_group + last
+
+
+def run_command(words: Sequence[str]) -> tuple[float, float, dict[str, Any]]:
+    r"""Runs a command, and returns its time, the largest anonymous memory of one of its
+    processes in GiB, and its summary.
+
+    Args:
+        words (list[str]): The command.
+    """
+    environment = {
+        **os.environ,
+        'OMP_NUM_THREADS': '1',
+        'PYTHONPATH': str(ROOT),
+        'OMP_WAIT_POLICY': 'passive',
+    }
+    start = time.perf_counter()
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, *words], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    peak = 0.0
+    while process.poll() is None:
+        peak = max([peak, *map(_anonymous, _family(process.pid))])
+        time.sleep(0.2)
+    seconds = time.perf_counter() - start
+    out = process.stdout.read() if process.stdout is not None else ''
+    if process.returncode:
+        raise SystemExit(f'{" ".join(words)} ended with {process.returncode}: {out}')
+    return seconds, peak, json.loads(out.strip().splitlines()[-1])
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        children = Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii')
+    except OSError:
+        return
+    for child in children.split():
+        yield from _family(int(child))
+
+
+def _anonymous(pid: int) -> float:
+    try:
+        lines = Path(f'/proc/{pid}/status').read_text(encoding='utf-8').splitlines()
+    except OSError:
+        return 0.0
+    found = [line.split()[1] for line in lines if line.startswith('RssAnon:')]
+    return int(found[0]) / 2**20 if found else 0.0
+
+
+def same_anchors(first: Path, second: Path) -> float:
+    r"""Returns the share of rows with the same anchor in two tables of anchors.
+
+    Args:
+        first (Path): A file or a folder.
+        second (Path): A file or a folder.
+    """
+    names = ['group', 'anchor']
+    tables = [pa.parquet.read_table(path, columns=names) for path in (first, second)]
+    groups, anchors = (
+        [table[name].to_numpy(zero_copy_only=False) for table in tables]
+        for name in names
+    )
+    if not np.array_equal(groups[0], groups[1]):
+        return 0.0
+    return float(np.mean(anchors[0] == anchors[1]))
+
+
+def measure(size: int, step: str, processes: int, work: Path) -> Row:
+    r"""Runs one step.
+
+    Args:
+        size (int): The number of memberships.
+        step (str): The step.
+        processes (int): The number of processes.
+        work (Path): The folder of tables, shards and anchors.
+    """
+    folder = work / f'{size:.0e}'
+    tables, shards = folder / 'tables', folder / 'shards'
+    files = sorted(map(str, tables.glob('*.parquet')))
+    out = folder / f'anchors-{step}-{processes}'
+    identify = ['identify', '--json', '--quiet', '--threads', '1']
+    if step == 'shard':
+        words = ['-m', 'tgx_anchor', 'shard', *files, '--out', str(shards)]
+        words += ['--num-shards', str(NUM_SHARDS), '--memory', '2GB', '--json', '-q']
+    elif step == 'memory':
+        out = out.with_suffix('.parquet')
+        words = ['-m', 'tgx_anchor', *identify, *files, '--out', str(out)]
+        words += ['--model', 'anchor-radar']
+    else:
+        words = ['-m', 'tgx_anchor', *identify, str(shards), '--out', str(out)]
+        if processes > 1:
+            launch = ['-m', 'torch.distributed.run', '--standalone']
+            words = [*launch, '--nproc-per-node', str(processes), *words]
+    seconds, memory, found = run_command(words)
+    parts: dict[str, float] = found['seconds']
+    reference = folder / 'anchors-shards-1'
+    same = math.nan
+    if step != 'shard' and reference.exists():
+        same = same_anchors(reference, out)
+    return Row(
+        size,
+        step,
+        processes,
+        round(seconds, 1),
+        round(sum(parts.values()) - parts['loading PyTorch'], 1),
+        round(memory, 2),
+        int(found.get('num_bytes_per_epoch', 0)),
+        int(found.get('num_bytes_sent', 0)),
+        int(found.get('num_people', found.get('num_members', 0))),
+        int(found.get('num_rows', 0) or size),
+        same,
+    )
+
+
+def report(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    r"""Returns the table of times and memory.
+
+    Args:
+        rows (list[Row]): The runs.
+    """
+    header = ['memberships', 'step', 'processes', 's', 's of work', 'GiB']
+    header += ['bytes per epoch', '8 N', 'same anchors']
+    body = [
+        [
+            f'{row.size:.0e}',
+            row.step,
+            str(row.processes),
+            f'{row.seconds:.0f}',
+            f'{row.work_seconds:.0f}',
+            f'{row.memory:.2f}',
+            f'{row.num_bytes:,}' if row.num_bytes else '',
+            f'{8 * row.num_people:,}' if row.num_bytes else '',
+            '' if math.isnan(row.same) else f'{row.same:.2%}',
+        ]
+        for row in sorted(rows, key=lambda r: (r.size, r.step, r.processes))
+    ]
+    return header, body
+
+
+def findings(rows: Sequence[Row]) -> list[str]:
+    r"""Returns sentences about growth, speed-up and memory.
+
+    Args:
+        rows (list[Row]): The runs.
+    """
+    found = {(row.size, row.step, row.processes): row for row in rows}
+    out = []
+    for step, processes in (('shard', 1), ('shards', 1), ('shards', 2)):
+        for name in ('work_seconds', 'memory'):
+            exponent = growth_exponent(
+                (row.size, getattr(row, name))
+                for row in rows
+                if (row.step, row.processes) == (step, processes)
+            )
+            if exponent is not None:
+                word = {'work_seconds': 'time', 'memory': 'memory'}[name]
+                out.append(
+                    f'{step}, {processes} process(es): {word} grows with exponent '
+                    f'{exponent:.2f}'
+                )
+    for size in sorted({row.size for row in rows}):
+        one, two = (found.get((size, 'shards', n)) for n in (1, 2))
+        memory = found.get((size, 'memory', 1))
+        if one and two:
+            ratio = two.work_seconds / one.work_seconds
+            out.append(
+                f'{size:.0e}: two processes take {ratio:.2f} of the time of one.'
+            )
+        if one and memory:
+            ratio = one.work_seconds / memory.work_seconds
+            out.append(
+                f'{size:.0e}: one process on shards takes {ratio:.2f} of the time in '
+                f'memory'
+            )
+    return out
+
+
+def main(arguments: Sequence[str]) -> None:
+    r"""Measures what is not in the file yet, and writes the report.
+
+    Args:
+        arguments (list[str]): The arguments of the command line.
+    """
+    parser = argparse.ArgumentParser(description=(__doc__ or '').split('\n\n')[0])
+    parser.add_argument('--sizes', nargs='+', type=float, default=[1e6, 1e7])
+    parser.add_argument('--processes', nargs='+', type=int, default=[1, 2])
+    parser.add_argument('--work', type=Path, required=True, help='a folder for tables')
+    parser.add_argument('--out', type=Path, default=OUT, help='the CSV file')
+    options = parser.parse_args(arguments)
+    log = ResultTable(Row, options.out, ('size', 'step', 'processes'))
+    console = Console()
+    for size in map(int, options.sizes):
+        steps = [('shard', 1), *(('shards', n) for n in options.processes)]
+        if size <= MAX_IN_MEMORY:
+            steps.append(('memory', 1))
+        done = {(row.size, row.step, row.processes) for row in log.rows}
+        todo = [step for step in steps if (size, *step) not in done]
+        if todo:
+            write_tables(options.work / f'{size:.0e}' / 'tables', size)
+        for step, processes in todo:
+            row = measure(size, step, processes, options.work)
+            log.add(row)
+            console.print(
+                f'{size:.0e} {step} {processes}: {row.work_seconds:.0f} s, '
+                f'{row.memory:.2f} GiB'
+            )
+    header, body = report(log.rows)
+    console.print(rich_table([header, *body]))
+    lines = [f'- {line}' for line in findings(log.rows)]
+    text = '\n'.join([markdown_table([header, *body], 2), '', *lines, ''])
+    with replace_file(options.out.with_suffix('.md')) as part:
+        part.write_text(text, encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
