@@ -9,7 +9,7 @@ _LINK = re.compile(r'\]\((?!https?:|#|mailto:)([^)]+)\)')
 
 def repository_file(name: str, links: dict[str, str] | None = None) -> str:
     r"""Returns a Markdown file of the repository without its title, and with its links
-    to other files replaced by links to pages.
+    to other files replaced by links to pages. Files in :obj:`docs` are pages.
 
     Args:
         name (str): The file.
@@ -18,7 +18,10 @@ def repository_file(name: str, links: dict[str, str] | None = None) -> str:
     """
     text = (ROOT / name).read_text(encoding='utf-8')
     text = text.partition('\n')[2] if text.startswith('# ') else text
-    known = links or {}
+    known = dict(links or {})
+    for link in _LINK.findall(text):
+        if link.startswith('docs/'):
+            known.setdefault(link, link.removeprefix('docs'))
     for link in _LINK.findall(text):
         if link not in known:
             raise ValueError(
