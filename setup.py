@@ -21,7 +21,6 @@ EXTRAS = {
     'interop': ['pandas>=2'],
     'ogb': ['ogb>=1.3.6'],
     'scatter': ['torch-scatter>=2.1.2'],
-    'docs': ['sphinx>=7'],
 }
 EXTRAS['bench'] = [
     *EXTRAS['viz'],
@@ -30,6 +29,17 @@ EXTRAS['bench'] = [
     'igraph>=0.11',
     'networkx>=3.2',
 ]
+# The site shows commands, plots and the results of all benchmarks.
+EXTRAS['docs'] = sorted(
+    {
+        *EXTRAS['bench'],
+        'furo>=2025.7.19',
+        'myst-nb>=1.3',
+        'sphinx>=8.1',
+        'sphinx-copybutton>=0.5.2',
+        'sphinx-mathjax-offline>=0.0.2',
+    }
+)
 EXTRAS['test'] = sorted(
     {
         *EXTRAS['cli'],
@@ -48,6 +58,7 @@ EXTRAS['test'] = sorted(
 )
 EXTRAS['dev'] = sorted(
     {
+        *EXTRAS['docs'],
         *EXTRAS['test'],
         'mypy>=1.14',
         'pandas-stubs',

@@ -14,7 +14,7 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import AnchorRadar, ContextAnchorRadar, StackedAnchorRadar
 from tgx_anchor.nn.predictors import anchor_model
 
-README = Path(__file__).parents[2] / 'README.md'
+PAGE = Path(__file__).parents[2] / 'docs' / 'start' / 'own_data.md'
 
 
 def known(num_known: int) -> AnchorData:
@@ -123,7 +123,7 @@ def test_sides_and_types() -> None:
 
 
 @pytest.mark.parametrize('command', ['identify', 'fit'])
-def test_help_and_readme_state_the_numbers(
+def test_help_and_page_state_the_numbers(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('COLUMNS', '200')
@@ -131,6 +131,6 @@ def test_help_and_readme_state_the_numbers(
     assert 'auto|stacked|anchor-radar|context' in text
     assert f'at least {MIN_KNOWN} ' in text
     assert f'at most {MAX_ROWS:,} ' in text
-    readme = ' '.join(README.read_text(encoding='utf-8').split())
-    assert f'at least {MIN_KNOWN} different groups' in readme
-    assert f'at most {MAX_ROWS:,} rows' in readme
+    page = ' '.join(PAGE.read_text(encoding='utf-8').split())
+    assert f'at least {MIN_KNOWN} different groups' in page
+    assert f'at most {MAX_ROWS:,} rows' in page

@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom, and is kept with the output of such a run."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from tests.notebooks.execute import NOTEBOOKS, execute
 
+# The documentation shows the notebooks of this folder, so that they run once.
+KEPT = os.environ.get('TGX_ANCHOR_NOTEBOOKS')
 DRAWS = re.compile(r'\bplt\.|\bplot_\w+\(')
 PATHS = re.compile(r'(?<![\w.:/])/(?:home|root|tmp|work|Users)/')
 
@@ -23,7 +26,12 @@ def test_there_are_notebooks() -> None:
 def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Threads of small operations wait for each other where others use the machine.
     monkeypatch.setenv('OMP_NUM_THREADS', '1')
-    check_output(execute(path))
+    notebook = execute(path)
+    check_output(notebook)
+    if KEPT is not None:
+        folder = Path(KEPT)
+        folder.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, folder / path.name)
 
 
 def check_output(notebook: Any) -> None:

@@ -211,7 +211,7 @@ class HyperedgeIndex:
 
     @property
     def received(self) -> 'HyperedgeIndex':
-        r"""The incidences through which nodes receive from hyperedges: the drawn ones,
+        r"""The incidences through which nodes receive from hyperedges, the drawn ones,
         or this index itself if nothing is left out. In a part that :meth:`trim`
         returns, it holds only the nodes that the layer returns.
         """

@@ -283,7 +283,7 @@ class ShardedAnchorData:
 
     @cached_property
     def node_id(self) -> Ids:
-        r"""The ids of all nodes: integers as a tensor, strings as a list."""
+        r"""The ids of all nodes, integers as a tensor or strings as a list."""
         return _to_ids(self._read_nodes(['id']).column('id'))
 
     @cached_property

@@ -237,7 +237,7 @@ class AnchorDataset(InMemoryDataset):
 
     @property
     def has_download(self) -> bool:
-        r"""Whether raw files are needed: only if there is no processed file yet."""
+        r"""Whether raw files are needed, as long as there is no processed file."""
         return self.force_reload or not Path(self.processed_paths[0]).exists()
 
     def download(self) -> None:

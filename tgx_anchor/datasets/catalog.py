@@ -446,6 +446,7 @@ _ENTRIES = (
     ),
 )
 
+#: All datasets by their names.
 CATALOG = {entry.name: entry for entry in _ENTRIES}
 
 

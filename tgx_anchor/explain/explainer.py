@@ -104,8 +104,9 @@ class Explainer:
 
     For :class:`~tgx_anchor.nn.StackedAnchorRadar`, :math:`\Delta` is the difference of
     the scores of the last step, which is divided among known groups, beliefs,
-    centralities, time and attributes (:class:`~tgx_anchor.explain.stacked_parts.
-    StackedParts`). With the probability :math:`r` before it is calibrated,
+    centralities, time and attributes
+    (:class:`~tgx_anchor.explain.stacked_parts.StackedParts`). With the
+    probability :math:`r` before it is calibrated,
 
     .. math::
         r - \frac{1}{2} = \sum_f \phi_f \, \frac{\sigma(\Delta) - 1/2}{\Delta} +

@@ -38,8 +38,8 @@ class IncidenceReading:
 
     @property
     def rejected(self) -> pa.Table:
-        r"""The rows that were left out: :obj:`file`, :obj:`line`, :obj:`reason` and
-        :obj:`text` of each.
+        r"""The rows that were left out, each with :obj:`file`, :obj:`line`,
+        :obj:`reason` and :obj:`text`.
         """
         rows = [(row.file, row.line, row.reason, row.text) for row in self.bad_rows]
         kinds = {

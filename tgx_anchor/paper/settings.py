@@ -6,6 +6,7 @@ from importlib.resources import files
 
 Columns = dict[str, list[str]]
 
+#: The datasets, in the order of the paper.
 DATASETS: tuple[str, ...] = (
     'coAA',
     'coDB',
@@ -23,6 +24,7 @@ DATASETS: tuple[str, ...] = (
 )
 # The datasets whose first or last author may be the anchor.
 _CO_AUTHORSHIP = ('coAA', 'coDB', 'coSM')
+#: The datasets with their kinds of anchors, in the order of the paper.
 SETTINGS: tuple[str, ...] = tuple(
     setting
     for name in DATASETS
@@ -117,7 +119,7 @@ def _read(folder: str, name: str) -> Columns:
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-# The methods that the paper compares AnchorRadar with, in the order of its main table.
+#: The methods that the paper compares AnchorRadar with, in the order of its main table.
 BASELINES: tuple[str, ...] = tuple(
     method for method in figures('accuracy')['method'] if method != 'AnchorRadar'
 )

@@ -408,4 +408,5 @@ _LIST = (
         tuple(name for name in figures('downstream') if name in SETTINGS),
     ),
 )
+#: All tables and figures of the paper by their names.
 TABLES: dict[str, PaperTable] = {table.name: table for table in _LIST}

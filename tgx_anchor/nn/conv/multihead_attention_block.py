@@ -32,7 +32,7 @@ class MultiheadAttentionBlock(torch.nn.Module):
     no set is padded.
 
     .. note::
-        :class:`torch_geometric.nn.aggr.utils.MultiheadAttentionBlock` is another
+        :obj:`torch_geometric.nn.aggr.utils.MultiheadAttentionBlock` is another
         equation: its residual is the query before its map, there is one more map after
         the heads, and scores are divided by the root of the width of *one* head.
         The bias of the map of keys has no effect, as it shifts all scores of a query

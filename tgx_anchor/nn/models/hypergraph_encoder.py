@@ -81,7 +81,7 @@ class HypergraphEncoder(torch.nn.Module):
 
     @property
     def num_hops(self) -> int:
-        r"""The number of hops that the output depends on: starting from the members of
+        r"""The number of hops that the output depends on. Starting from the members of
         a hyperedge, one hop leads from nodes to all members of their hyperedges. It is
         the number of layers that :class:`~tgx_anchor.loader.HyperedgeLoader` needs.
         """

@@ -72,9 +72,9 @@ class AnchorModel(torch.nn.Module, ABC):
     r"""An abstract predictor of group anchors: learns from the hyperedges whose anchor
     is known, and gives every member of every hyperedge a probability.
 
-    A subclass supplies :meth:`_fit` and :meth:`predict_proba`. It keeps the arguments
+    A subclass supplies :obj:`_fit` and :meth:`predict_proba`. It keeps the arguments
     of its constructor under their own names, and what it learns as parameters and
-    buffers. If their shapes depend on the data, it also supplies :meth:`_allocate`; if
+    buffers. If their shapes depend on the data, it also supplies :obj:`_allocate`; if
     it needs more of the data than incidences and anchors, :meth:`required_transform`.
 
     .. code-block:: python
@@ -260,8 +260,8 @@ class AnchorModel(torch.nn.Module, ABC):
         self, data: AnchorData, n: int = 50, mask: Tensor | None = None
     ) -> 'pa.Table':
         r"""Returns the groups whose anchor would help most if it were known, the best
-        first, as a table of Arrow (:func:`~tgx_anchor.nn.predictors.suggestion.
-        suggest_groups`).
+        first, as a table of Arrow
+        (:func:`~tgx_anchor.nn.predictors.suggestion.suggest_groups`).
 
         Args:
             data (AnchorData): The hypergraph. Known are the anchors in

@@ -130,7 +130,7 @@ class AnchorPredictor(AnchorModel):
     Args:
         encoder (torch.nn.Module): The encoder. If it has :meth:`reset_parameters`,
             training starts from newly drawn weights, else from the present ones. If it
-            has :meth:`parameter_groups`, the optimiser gets these groups.
+            has :obj:`parameter_groups`, the optimiser gets these groups.
         num_roles (int, optional): The number of roles; if :obj:`None`, the number of
             roles in the hyperedges to learn from. (default: :obj:`None`)
         objective (str, optional): :obj:`"role"` to learn the roles of all members, or
@@ -138,7 +138,7 @@ class AnchorPredictor(AnchorModel):
             the members of one role, there are two roles: anchors and others.
             (default: :obj:`"role"`)
         lr (float, optional): The learning rate, also of those of the encoder's
-            :meth:`parameter_groups` that do not set one. (default: :obj:`0.001`)
+            :obj:`parameter_groups` that do not set one. (default: :obj:`0.001`)
         batch_size (int, optional): The number of hyperedges in a mini-batch, or
             :obj:`None` for one step per epoch on the whole hypergraph.
             (default: :obj:`64`)

@@ -10,8 +10,8 @@ Model = TypeVar('Model', bound=AnchorModel)
 
 @dataclass(frozen=True)
 class TuneResult(Generic[Model]):
-    r"""Holds the outcome of :meth:`~tgx_anchor.nn.AnchorRadar.tune` and
-    :meth:`~tgx_anchor.nn.StackedAnchorRadar.tune`.
+    r"""Holds the outcome of :meth:`AnchorRadar.tune` and
+    :meth:`StackedAnchorRadar.tune`.
 
     Args:
         table (list[dict]): One row per point of the grid: its hyperparameters, and
