@@ -299,6 +299,205 @@ def findings(rows: Sequence[Row]) -> list[str]:
     return out
 
 
+SUM_SCRIPT = """
+import json, sys, time, torch, torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group('gloo')
+found = {}
+for size in map(int, sys.argv[1:]):
+    value = torch.ones(size // 8, dtype=torch.double)
+    times = []
+    for _ in range(7):
+        dist.barrier()
+        start = time.perf_counter()
+        dist.all_reduce(value)
+        times.append(time.perf_counter() - start)
+    found[size] = sorted(times)[3]
+if dist.get_rank() == 0:
+    print(json.dumps(found))
+dist.destroy_process_group()
+"""
+SUM_BYTES = (8, 2**20, 2**24, 2**27)
+
+
+def measure_sums(work: Path) -> Iterator[Row]:
+    r"""Measures sums over two processes of this machine.
+
+    Args:
+        work (Path): The folder of the script.
+    """
+    script = work / 'sums.py'
+    script.write_text(SUM_SCRIPT, encoding='utf-8')
+    words = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2']
+    sizes = list(map(str, SUM_BYTES))
+    found = run_command([*words, str(script), *sizes])[2]
+    for size, seconds in found.items():
+        yield Row(int(size), 'sum', 2, seconds, seconds, 0.0, 0, 0, 0, 0, math.nan)
+
+
+@dataclass(frozen=True)
+class CostModel:
+    r"""Time and memory of a process, fitted to runs with one and two processes.
+
+    .. math::
+        T = a \frac{P}{K} + b N + R \left( \frac{2 (K - 1)}{K} \frac{8 N}{B} +
+        2 (K - 1) L \right), \qquad
+        S = s_P \frac{P}{K} + s_N N + s_0
+
+    with :math:`P` memberships, :math:`N = 0.28 P` people, :math:`K` machines and
+    :math:`R` sums of a vector over people (a ring in which each process sends and
+    receives :math:`2 (K - 1)` parts).
+
+    Args:
+        per_row (float): The seconds :math:`a` per membership.
+        per_person (float): The seconds :math:`b` per person.
+        num_sums (float): The number of sums :math:`R`.
+        rate (float): The bytes per second :math:`B`.
+        latency (float): The seconds :math:`L` of a message.
+        row_bytes (float): The memory :math:`s_P` per membership.
+        person_bytes (float): The memory :math:`s_N` per person.
+        base_bytes (float): The memory :math:`s_0` of the program.
+    """
+
+    per_row: float
+    per_person: float
+    num_sums: float
+    rate: float
+    latency: float
+    row_bytes: float
+    person_bytes: float
+    base_bytes: float
+
+    @classmethod
+    def fit(cls, rows: Sequence[Row]) -> 'CostModel | None':
+        r"""Fits the model to the largest table with one and two processes.
+
+        Args:
+            rows (list[Row]): The runs.
+        """
+        found = {(row.size, row.step, row.processes): row for row in rows}
+        sums = {row.size: row.seconds for row in rows if row.step == 'sum'}
+        both = [
+            size
+            for size, step, processes in found
+            if (step, processes) == ('shards', 2) and (size, 'shards', 1) in found
+        ]
+        if not both or not sums:
+            return None
+        one, two = (found[max(both), 'shards', n] for n in (1, 2))
+        people = two.num_people
+        num_sums = two.all_bytes / (8 * people)
+        latency = sums[min(sums)]
+        rate = max(sums) / max(sums[max(sums)] - latency, 1e-9)
+        waiting = num_sums * (8 * people / rate + latency)
+        # Two equations: T(1) = a P + b N, T(2) = a P / 2 + b N + waiting.
+        per_row = 2 * (one.work_seconds - two.work_seconds + waiting) / one.num_rows
+        per_row = min(per_row, one.work_seconds / one.num_rows)
+        per_person = (one.work_seconds - per_row * one.num_rows) / people
+        small = found.get((min(both), 'shards', 1), one)
+        gib = 2**30
+        row_bytes = max(2 * (one.memory - two.memory) * gib / one.num_rows, 0.0)
+        growth = (
+            (one.memory - small.memory) * gib / max(one.num_rows - small.num_rows, 1)
+        )
+        person_bytes = max((growth - row_bytes) * one.num_rows / people, 0.0)
+        base = one.memory * gib - row_bytes * one.num_rows - person_bytes * people
+        return cls(
+            per_row,
+            per_person,
+            num_sums,
+            rate,
+            latency,
+            row_bytes,
+            person_bytes,
+            max(base, 0.0),
+        )
+
+    def seconds(self, size: float, machines: int, rate: float | None = None) -> float:
+        r"""Returns the time of a run.
+
+        Args:
+            size (float): The number of memberships.
+            machines (int): The number of machines.
+            rate (float, optional): The bytes per second, if not those that were
+                measured. (default: :obj:`None`)
+        """
+        people = PEOPLE * size
+        steps = 2 * (machines - 1)
+        waiting = steps / machines * 8 * people / (rate or self.rate)
+        waiting += steps * self.latency
+        work = self.per_row * size / machines + self.per_person * people
+        return work + self.num_sums * waiting
+
+    def gib(self, size: float, machines: int) -> float:
+        r"""Returns the memory of a machine with one process, in GiB.
+
+        Args:
+            size (float): The number of memberships.
+            machines (int): The number of machines.
+        """
+        own = self.row_bytes * size / machines + self.person_bytes * PEOPLE * size
+        return (own + self.base_bytes) / 2**30
+
+    def sentences(self) -> list[str]:
+        r"""Returns the model in words."""
+        balance = self.per_row * self.rate / (self.num_sums * 16 * PEOPLE)
+        limit = 64 * 2**30 / max(self.person_bytes * PEOPLE, 1e-9)
+        return [
+            f'Cost model (a projection, fitted to the largest table here): '
+            f'{1e6 * self.per_row:.2f} s per million memberships, '
+            f'{1e6 * self.per_person:.2f} s per million people in each process, '
+            f'{self.num_sums:.0f} sums of a vector over people at '
+            f'{self.rate / 1e9:.2f} GB/s and {1e3 * self.latency:.2f} ms',
+            f'Memory: {self.row_bytes:.0f} bytes per membership of a process, '
+            f'{self.person_bytes:.0f} per person, {self.base_bytes / 2**30:.2f} GiB '
+            f'for the program',
+            f'Projection: from about {balance:.0f} machines on, a process waits longer '
+            f'for sums than it computes on its memberships',
+            f'Projection: vectors over people alone fill 64 GiB at {limit:.1e} '
+            f'memberships; from there on, they have to be divided as well '
+            f'(reduce-scatter and all-gather)',
+        ]
+
+
+def draw_projection(model: CostModel, path: Path) -> None:
+    r"""Draws the projected time and memory over the number of machines.
+
+    Args:
+        model (CostModel): The model.
+        path (Path): The picture.
+    """
+    import matplotlib as mpl
+
+    mpl.use('Agg')
+    import matplotlib.pyplot as plt
+
+    machines = [2**i for i in range(9)]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout='constrained')
+    for i, size in enumerate((1e8, 1e9, 1e10, 1e11)):
+        label, color = f'{size:.0e} memberships', f'C{i}'
+        left.plot(
+            machines,
+            [model.seconds(size, k) / 3600 for k in machines],
+            color,
+            label=label,
+        )
+        slow = [model.seconds(size, k, 1.25e9) / 3600 for k in machines]
+        left.plot(machines, slow, color, linestyle='--')
+        right.plot(machines, [model.gib(size, k) for k in machines], color, label=label)
+    for axes, name in ((left, 'hours'), (right, 'GiB per machine')):
+        axes.set_xscale('log', base=2)
+        axes.set_yscale('log')
+        axes.set_xlabel('machines, one process of one thread each')
+        axes.set_ylabel(name)
+    left.set_title('projected time (dashed: a network of 1.25 GB/s)', fontsize=10)
+    right.set_title('projected memory', fontsize=10)
+    left.legend(fontsize=8)
+    with replace_file(path) as part:
+        figure.savefig(part, dpi=120)
+    plt.close(figure)
+
+
 def main(arguments: Sequence[str]) -> None:
     r"""Measures what is not in the file yet, and writes the report.
 
@@ -328,9 +527,15 @@ def main(arguments: Sequence[str]) -> None:
                 f'{size:.0e} {step} {processes}: {row.work_seconds:.0f} s, '
                 f'{row.memory:.2f} GiB'
             )
-    header, body = report(log.rows)
+    if not any(row.step == 'sum' for row in log.rows):
+        log.add(*measure_sums(options.work))
+    header, body = report([row for row in log.rows if row.step != 'sum'])
     console.print(rich_table([header, *body]))
     lines = [f'- {line}' for line in findings(log.rows)]
+    model = CostModel.fit(log.rows)
+    if model is not None:
+        lines += [f'- {line}' for line in model.sentences()]
+        draw_projection(model, options.out.with_suffix('.png'))
     text = '\n'.join([markdown_table([header, *body], 2), '', *lines, ''])
     with replace_file(options.out.with_suffix('.md')) as part:
         part.write_text(text, encoding='utf-8')

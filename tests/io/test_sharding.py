@@ -210,6 +210,19 @@ MAILS = [
 ]
 
 
+def test_roles_of_bad_rows_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / 'a.csv'
+    path.write_text(
+        'group,member,anchor,role\nm,a,yes,to\n,a,yes,cc\nm,b,no,to\n',
+        encoding='utf-8',
+    )
+    write_shards(path, tmp_path / 'shards', num_shards=1, skip_bad=True, tidy=True)
+    found = ShardedAnchorData(tmp_path / 'shards').to_data()
+    data = inspect_incidence(path, skip_bad=True, tidy=True).data
+    assert found.role_names == data.role_names == ['to']
+    assert found.role.tolist() == data.role.tolist() == [0, 0]
+
+
 def test_numbers_follow_first_appearance(tmp_path: Path) -> None:
     path = write_table(tmp_path / 'a.csv', MAILS, 'group', 'member', 'is_anchor')
     shards = check_same(path, tmp_path / 'out', 2)

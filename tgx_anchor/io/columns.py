@@ -214,6 +214,11 @@ def read_ids(
     encoded = column.unify_dictionaries().combine_chunks()
     code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary
+    if coded and len(np.unique(code)) < len(values):
+        # Rows that were left out leave their values behind.
+        encoded = pc.dictionary_encode(encoded.cast(values.type))
+        code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        values = encoded.dictionary
     if pa.types.is_integer(values.type):
         return code, torch.from_numpy(values.to_numpy().copy())
     empty = pc.index(values, pa.scalar('', values.type)).as_py()
