@@ -19,6 +19,7 @@ from tgx_anchor.data.plain_parquet import map_parquet
 from tgx_anchor.data.rank_part import RankPart
 from tgx_anchor.data.shard_manifest import Shard, ShardManifest
 from tgx_anchor.utils import Ranks
+from tgx_anchor.utils.mapped import mapped_empty
 from tgx_anchor.utils.messages import shorten
 
 
@@ -270,7 +271,7 @@ class ShardedAnchorData:
         counts = [shard.incidences.num_rows for shard in self.manifest.shards]
         before = self.manifest.shards[: chosen.start]
         first = sum(shard.num_hyperedges for shard in before)
-        index, levels = self._read(chosen)
+        index, levels = self._read(chosen, is_mapped=True)
         index[1] -= first
         if self.x is not None:
             levels['x'] = self.x
@@ -330,11 +331,15 @@ class ShardedAnchorData:
         return self._build(index, self.num_hyperedges, levels)
 
     def _read(
-        self, chosen: range, ids: bool = False
+        self, chosen: range, ids: bool = False, is_mapped: bool = False
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
         # The incidences of some shards, and the attributes of all levels but nodes.
         counts = [self.manifest.shards[i].incidences.num_rows for i in chosen]
-        index = np.empty((2, sum(counts)), dtype=np.int64)
+        size = (2, sum(counts))
+        if is_mapped:
+            index = mapped_empty(size, torch.long).numpy()
+        else:
+            index = np.empty(size, dtype=np.int64)
         parts: list[dict[str, Any]] = []
         start = 0
         for i in chosen:

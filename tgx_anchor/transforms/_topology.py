@@ -16,6 +16,7 @@ from tgx_anchor.utils import (
     hyperedge_blocks,
     pagerank,
 )
+from tgx_anchor.utils.mapped import mapped
 from tgx_anchor.utils.ranks import ALONE, Ranks
 
 CENTRALITIES: dict[str, Callable[..., Tensor]] = {
@@ -124,6 +125,10 @@ class NodeVectors(NamedTuple):
         )
         return order.by_incidence(minmax), order.by_incidence(rank)
 
+    def mapped(self) -> 'NodeVectors':
+        r"""Returns the same vectors in temporary files."""
+        return NodeVectors(*map(mapped, self))
+
     def with_moments(
         self, local: Sequence[Tensor], node: Tensor, count: Tensor, ranks: Ranks
     ) -> 'NodeVectors':
@@ -207,7 +212,8 @@ class Topology:
                 columns = [torch.cat(each) for each in zip(*parts, strict=True)]
             if global_:
                 vectors = vectors.with_moments(columns, node, count, ranks)
-            self.vectors.append(vectors)
+            # Kept for longer than a moment, they are to take up no memory.
+            self.vectors.append(vectors.mapped() if out is None else vectors)
             if out is not None:
                 self._write(out, place, node, columns)
         if out is not None and local:
