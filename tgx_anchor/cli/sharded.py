@@ -48,7 +48,7 @@ def identify_shards(
             **counts,
             **_summary(shards, ranks),
             **figures,
-            'num_bytes_sent': ranks.num_bytes,
+            'num_bytes_sent': shards.part().ranks.num_bytes,
             'num_bytes_per_epoch': _bytes_per_epoch(model),
             'out': out,
         },

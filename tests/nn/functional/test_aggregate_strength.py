@@ -191,3 +191,17 @@ def test_second_device(weight: float | Tensor) -> None:
         )
         assert out.device == device
     assert torch.equal(out.cpu(), expected)
+
+
+def test_rounding_decides_nothing() -> None:
+    # Two members who differ in their last digits are drawn like equals.
+    data = to_data([[0, 1]] * 40, 2, [[]] * 40)
+    mask = torch.zeros(40, dtype=torch.bool)
+    equal = torch.tensor([0.3, 0.3], dtype=torch.double)
+    expected = aggregate(equal, data, mask, 1.0)
+    for shift in (1e-12, -1e-12):
+        close = equal + torch.tensor([shift, 0.0], dtype=torch.double)
+        assert torch.equal(aggregate(close, data, mask, 1.0), expected)
+    apart = equal + torch.tensor([1e-6, 0.0], dtype=torch.double)
+    assert aggregate(apart, data, mask, 1.0).tolist() == [1.0, 0.0]
+    assert expected[0] not in (0.0, 1.0)

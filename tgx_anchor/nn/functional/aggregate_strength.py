@@ -6,6 +6,9 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.utils import ALONE, Ranks, draw_priority, hyperedge_blocks
 
+# Differences of strengths below it are those of rounding.
+_STEP = 2.0**-26
+
 
 def aggregate_strength(
     strength: Tensor,
@@ -31,6 +34,8 @@ def aggregate_strength(
     where :math:`E'` are the hyperedges with known anchors, and :math:`\hat{A}(e)` is
     the member of highest strength, drawn at random if there are several (or the
     :obj:`num_anchors` members of highest strength, if hyperedges have several anchors).
+    Strengths that agree to :math:`2^{-26}` count as equal, since further digits depend
+    on the order of summation.
 
     Args:
         strength (torch.Tensor): The strength of each node, in one or several columns.
@@ -65,6 +70,7 @@ def aggregate_strength(
     node, hyperedge = hyperedge_index
     num_nodes = strength.size(0)
     table = strength.unsqueeze(1) if strength.dim() == 1 else strength
+    table = table.div(_STEP).round_().mul_(_STEP)
     guesses = torch.zeros_like(table)
     for block in hyperedge_blocks(hyperedge, num_hyperedges):
         start, end = block.rows.start, block.rows.stop
