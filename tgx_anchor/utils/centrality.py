@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
+from tgx_anchor.utils.hyperedge_block import hyperedge_blocks
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
@@ -50,7 +51,7 @@ def _clique_product(
 ) -> Callable[[Tensor], Tensor]:
     # The map x -> W x of the clique expansion, where W has a zero diagonal.
     size = (num_nodes, num_hyperedges)
-    distinct, inverse = collapse_incidences(hyperedge_index, num_nodes)
+    distinct, count = _distinct_members(hyperedge_index, num_nodes, num_hyperedges)
     if not weighted:
         if ranks.size > 1:
             raise ValueError(
@@ -65,14 +66,33 @@ def _clique_product(
         return lambda x: A @ x
 
     # W = H Hᵀ - diag(H Hᵀ); the diagonal is the sum of squared multiplicities.
-    count = scatter(torch.ones_like(inverse), inverse, 0, distinct.size(1), 'sum')
     # W does not depend on the order of hyperedges.
     distinct, perm, _ = gather_hyperedges(distinct, num_hyperedges)
-    multiplicity = count[perm].double()
+    if count is None:
+        multiplicity = torch.ones_like(perm, dtype=torch.double)
+    else:
+        multiplicity = count[perm].double()
+    del perm
     H = incidence_matrix(distinct, *size, value=multiplicity)
     Ht = incidence_matrix(distinct, *size, value=multiplicity, transpose=True)
     diagonal = scatter(multiplicity.square(), distinct[0], 0, num_nodes, 'sum')
     return lambda x: ranks.sum_(H @ (Ht @ x) - diagonal * x)
+
+
+def _distinct_members(
+    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+) -> tuple[Tensor, Tensor | None]:
+    # The incidences without repeated members, and how often each of them occurs; None
+    # if all occur once, as usual, for which no memory is needed.
+    if is_sorted(hyperedge_index[1]):
+        blocks = hyperedge_blocks(hyperedge_index[1], num_hyperedges)
+        keys = (hyperedge_index[:, block.rows] for block in blocks)
+        sorted_keys = (torch.sort(e * num_nodes + v).values for v, e in keys)
+        if not any(bool((key[1:] == key[:-1]).any()) for key in sorted_keys):
+            return hyperedge_index, None
+    distinct, inverse = collapse_incidences(hyperedge_index, num_nodes)
+    ones = torch.ones_like(inverse)
+    return distinct, scatter(ones, inverse, 0, distinct.size(1), 'sum')
 
 
 def _power_iteration(

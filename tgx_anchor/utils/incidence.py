@@ -3,6 +3,7 @@
 import warnings
 
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.utils import cumsum, scatter
 
@@ -109,17 +110,34 @@ def incidence_matrix(
     size = (num_hyperedges, num_nodes) if transpose else (num_nodes, num_hyperedges)
     if value is None:
         value = torch.ones(row.numel(), dtype=dtype, device=row.device)
-    if not is_sorted(row):
+    # Half the memory, and MKL would convert 64-bit indices to it in each product.
+    is_small = max(*size, col.numel()) <= torch.iinfo(torch.int32).max
+    if is_sorted(row):
+        ptr = index_ptr(row, size[0])
+    elif is_small and row.device.type == 'cpu' and is_sorted(col):
+        ptr, col, value = _transposed(col, row, value, size)
+    else:
         row, perm = torch.sort(row, stable=True)
         col, value = col[perm], value[perm]
-    ptr = index_ptr(row, size[0])
-    if max(*size, col.numel()) <= torch.iinfo(torch.int32).max:
-        # Half the memory, and MKL would convert 64-bit indices to it in each product.
+        ptr = index_ptr(row, size[0])
+    if is_small:
         ptr, col = ptr.int(), col.int()
     with warnings.catch_warnings():
         # PyTorch calls its CSR layout "beta" on first use; users cannot act on it.
         warnings.filterwarnings('ignore', message='Sparse CSR tensor support')
         return torch.sparse_csr_tensor(ptr, col, value, size, check_invariants=False)
+
+
+def _transposed(
+    row: Tensor, col: Tensor, value: Tensor, size: tuple[int, int]
+) -> tuple[Tensor, Tensor, Tensor]:
+    # Compressed rows of the transpose of a matrix that is sorted by row. SciPy counts
+    # instead of sorting: several times faster, with a quarter of the memory.
+    ptr = index_ptr(row, size[1]).int()
+    parts = (value.numpy(), col.int().numpy(), ptr.numpy())
+    out = csr_array(parts, shape=size[::-1]).tocsc()
+    ptr, col, value = map(torch.from_numpy, (out.indptr, out.indices, out.data))
+    return ptr, col, value
 
 
 def gather_hyperedges(

@@ -111,7 +111,9 @@ def _matrices(
     transpose: bool,
 ) -> tuple[Tensor, Tensor]:
     # Two matrices with the same pattern, one with ones and one with values.
-    place = torch.arange(value.numel(), device=value.device)
+    is_small = value.numel() <= torch.iinfo(torch.int32).max
+    dtype = torch.int32 if is_small else torch.long
+    place = torch.arange(value.numel(), dtype=dtype, device=value.device)
     pattern = incidence_matrix(
         hyperedge_index, num_nodes, num_hyperedges, place, transpose
     )
@@ -123,7 +125,7 @@ def _matrices(
             pattern.size(),
             check_invariants=False,
         )
-        for entries in (torch.ones_like(value), value[pattern.values()])
+        for entries in (torch.ones_like(value), value.index_select(0, pattern.values()))
     )
     return with_ones, with_values
 

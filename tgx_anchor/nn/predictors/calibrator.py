@@ -8,7 +8,7 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.copy_weight import copy_weight
-from tgx_anchor.utils import degree
+from tgx_anchor.utils import degree, hyperedge_blocks
 
 Calibration = Literal['auto']
 
@@ -107,7 +107,9 @@ class Calibrator(torch.nn.Module):
             - **mask, number:** :math:`(M)`
             - **output:** :math:`(H)`, the hyperedges in :obj:`mask` of all processes
         """
-        top = _winners(proba.double(), data)
+        top = _winners(
+            proba.double(), data.hyperedge_index, data.num_hyperedges, _degree(data)
+        )
         # Each process has few of these rows, and fits the same coefficients to all.
         feature, correct, limit, number = (
             data.ranks.gather(value[mask])
@@ -157,8 +159,17 @@ class Calibrator(torch.nn.Module):
         """
         if not self.is_fitted or data.ranks.total(proba.numel()) == 0:
             return proba
-        proba = proba.double()
-        top = _winners(proba, data)
+        count, out = _degree(data), torch.empty_like(proba, dtype=torch.double)
+        # In blocks, since there are many vectors over incidences on the way.
+        for block in hyperedge_blocks(data.hyperedge_index[1], data.num_hyperedges):
+            index = block.incidences(data.hyperedge_index)
+            size = block.last - block.first
+            part = proba[block.rows].double()
+            top = _winners(part, index, size, count)
+            out[block.rows] = self._calibrated(part, top, index[1])
+        return out
+
+    def _calibrated(self, proba: Tensor, top: '_Winners', hyperedge: Tensor) -> Tensor:
         # Nothing is known about features outside of the range that was seen.
         feature = top.feature.clamp(self.low, self.high)
         goal = _stated(self.coefficient, feature, 1 / top.ties)
@@ -169,7 +180,6 @@ class Calibrator(torch.nn.Module):
         share = torch.where(is_raised, raised, lowered)
         # If all members are equally likely, there is nothing to move.
         share = share.nan_to_num(0.0, 0.0, 0.0).clamp(0.0, _MAX_SHARE)
-        hyperedge = data.hyperedge_index[1]
         other = torch.where(
             is_raised[hyperedge],
             top.is_winner / top.ties[hyperedge],
@@ -193,8 +203,16 @@ class _Winners(NamedTuple):
     feature: Tensor
 
 
-def _winners(proba: Tensor, data: AnchorData) -> _Winners:
-    (node, hyperedge), num_hyperedges = data.hyperedge_index, data.num_hyperedges
+def _degree(data: AnchorData) -> Tensor:
+    sizes = int(data.num_nodes or 0), data.num_hyperedges
+    return degree(data.hyperedge_index, *sizes, ranks=data.ranks).double()
+
+
+def _winners(
+    proba: Tensor, hyperedge_index: Tensor, num_hyperedges: int, count: Tensor
+) -> _Winners:
+    # With the number of hyperedges of each node, [N].
+    node, hyperedge = hyperedge_index
 
     def total(value: Tensor) -> Tensor:
         return scatter(value, hyperedge, 0, num_hyperedges, 'sum')
@@ -203,14 +221,8 @@ def _winners(proba: Tensor, data: AnchorData) -> _Winners:
     is_winner = proba == best[hyperedge]
     # Empty hyperedges get harmless numbers.
     ties = total(is_winner.double()).clamp(min=1)
-    size = data.hyperedge_size.double().clamp(min=1)
-    count = degree(
-        data.hyperedge_index,
-        int(data.num_nodes or 0),
-        num_hyperedges,
-        ranks=data.ranks,
-    )
-    weight = count.double()[node]
+    size = torch.bincount(hyperedge, minlength=num_hyperedges).double().clamp(min=1)
+    weight = count[node]
     of_winner = total(weight * is_winner) / ties
     of_others = total(weight) - of_winner * ties
     inner = best.clamp(_MARGIN, 1 - _MARGIN)

@@ -53,6 +53,12 @@ class FeatureRows:
         return out
 
     @property
+    def device(self) -> torch.device:
+        r"""The device of the features."""
+        device: torch.device = self.data.hyperedge_index.device
+        return device
+
+    @property
     def num_columns(self) -> int:
         r"""The number of features :math:`F`."""
         if self._matrix is not None:

@@ -1,12 +1,12 @@
 """The two stages of AnchorRadar, epoch by epoch."""
 
-import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.func import functional_call
 from torch_geometric.utils import softmax
 
 from tgx_anchor.data import AnchorData
@@ -182,15 +182,16 @@ def reference_proba(
     dtype = next(scorer.parameters()).dtype
     # The last bits of a product depend on the number of rows. In double precision, they
     # are lost in rounding, and a row has the same score in any block.
-    exact = copy.deepcopy(scorer).double()
+    exact = {name: p.detach().double() for name, p in scorer.named_parameters()}
+    # One tensor for all of them: many small ones would scatter the free memory.
+    score = torch.empty(data.num_incidences, dtype=dtype, device=feature.device)
+    start = 0
     with torch.no_grad():
-        score = torch.cat(
-            [
-                exact(part.double()).to(dtype)
-                for block in feature.blocks()
-                for part in block.split(CHUNK_ROWS)
-            ]
-        )
+        for block in feature.blocks():
+            for part in block.split(CHUNK_ROWS):
+                found = functional_call(scorer, exact, (part.double(),))
+                score[start : start + part.size(0)] = found
+                start += part.size(0)
     return softmax(score, data.hyperedge_index[1], num_nodes=data.num_hyperedges)
 
 
