@@ -138,15 +138,15 @@ def run_command(words: Sequence[str]) -> tuple[float, float, dict[str, Any]]:
         'OMP_WAIT_POLICY': 'passive',
     }
     start = time.perf_counter()
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, *words], env=environment, stdout=subprocess.PIPE, text=True
-    )
     peak = 0.0
-    while process.poll() is None:
-        peak = max([peak, *map(_anonymous, _family(process.pid))])
-        time.sleep(0.2)
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, *words], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None:
+            peak = max([peak, *map(_anonymous, _family(process.pid))])
+            time.sleep(0.2)
+        out = process.stdout.read() if process.stdout is not None else ''
     seconds = time.perf_counter() - start
-    out = process.stdout.read() if process.stdout is not None else ''
     if process.returncode:
         raise SystemExit(f'{" ".join(words)} ended with {process.returncode}: {out}')
     return seconds, peak, json.loads(out.strip().splitlines()[-1])
@@ -226,7 +226,7 @@ def measure(size: int, step: str, processes: int, work: Path) -> Row:
         step,
         processes,
         round(seconds, 1),
-        round(sum(parts.values()) - parts['loading PyTorch'], 1),
+        round(sum(parts.values()) - parts['loading PyTorch'], 3),
         round(memory, 2),
         int(found.get('num_bytes_per_epoch', 0)),
         int(found.get('num_bytes_sent', 0)),

@@ -138,7 +138,10 @@ def test_commands_share_the_options_of_tables(run: Run, command: str) -> None:
     ('words', 'found'),
     [
         ('tgx-anchor id', ['identify']),
-        ('tgx-anchor identify --mem', ['--member', '--members', '--member-attr']),
+        (
+            'tgx-anchor identify --mem',
+            ['--member', '--members', '--member-type', '--member-attr'],
+        ),
         ('tgx-anchor report --ti', ['--time', '--title']),
     ],
 )

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,26 +164,6 @@ def test_options_of_tables() -> None:
     ):
         with pytest.raises(ValueError, match=f"'{name}' is for tables"):
             processes.check_no_table(options)
-
-
-def test_first_process_speaks(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
-    monkeypatch.setenv('WORLD_SIZE', '2')
-    for text in ('one', 'two'):
-        processes.speak_once(text)
-    monkeypatch.setenv('TORCHELASTIC_RESTART_COUNT', '1')
-    processes.speak_once('three')
-    assert capsys.readouterr().err == 'tgx-anchor: one\ntgx-anchor: three\n'
-    monkeypatch.setenv('WORLD_SIZE', '1')
-    processes.speak_once('four')
-    processes.speak_once('five')
-    assert capsys.readouterr().err == 'tgx-anchor: four\ntgx-anchor: five\n'
-    monkeypatch.setenv('RANK', '1')
-    assert not processes.is_first()
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def _message(error: ValueError | OSError) -> str:
 
 
 def _fail(message: str, lines: Sequence[str] = ()) -> int:
-    from tgx_anchor.cli.processes import speak_once
+    from tgx_anchor.cli.launch import speak_once
 
     speak_once(' '.join(message.split()))
     for line in lines:

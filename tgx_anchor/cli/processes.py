@@ -2,13 +2,12 @@
 
 import os
 import signal
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tgx_anchor.cli.launch import speak_once, world_size
 from tgx_anchor.cli.table_options import TableOptions
 
 if TYPE_CHECKING:
@@ -19,16 +18,6 @@ _LOST = (
     'another process has ended: nothing was written; its error is above or in the '
     'report of torchrun, and the same command goes on from the last state'
 )
-
-
-def world_size() -> int:
-    r"""Returns the number of processes that torchrun has started, or one."""
-    return int(os.environ.get('WORLD_SIZE', '1'))
-
-
-def is_first() -> bool:
-    r"""Returns :obj:`True` in the process that prints for all."""
-    return int(os.environ.get('RANK', '0')) == 0
 
 
 def is_shards(files: list[str]) -> bool:
@@ -112,32 +101,6 @@ def _is_lost(text: str) -> bool:
 def _on_terminated(*_: object) -> None:
     speak_once(_LOST)
     os._exit(1)
-
-
-def speak_once(text: str) -> None:
-    r"""Writes a line to the standard error, unless another process of the same run on
-    this machine has written one.
-
-    Args:
-        text (str): The line.
-    """
-    if world_size() > 1:
-        attempt = os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')
-        name = f'tgx-anchor-{os.getuid()}-{os.getppid()}-{attempt}'
-        try:
-            # Whoever makes the file speaks.
-            os.close(
-                os.open(
-                    Path(tempfile.gettempdir(), name), os.O_CREAT | os.O_EXCL, 0o600
-                )
-            )
-        except FileExistsError:
-            return
-        except OSError:
-            pass
-    with suppress(OSError):
-        sys.stderr.write(f'tgx-anchor: {text}\n')
-        sys.stderr.flush()
 
 
 def open_shards(path: str) -> 'ShardedAnchorData':

@@ -41,6 +41,7 @@ def identify_shards(
         figures, lines = describe(assess(talk, model, shards.part()))
         with talk.step('predicting'):
             counts = model.write_predictions(shards, out)
+        sent = shards.part().ranks.num_bytes
         _clean(out, ranks)
     talk.finish(
         {
@@ -48,7 +49,7 @@ def identify_shards(
             **counts,
             **_summary(shards, ranks),
             **figures,
-            'num_bytes_sent': shards.part().ranks.num_bytes,
+            'num_bytes_sent': sent,
             'num_bytes_per_epoch': _bytes_per_epoch(model),
             'out': out,
         },

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tgx_anchor.cli.processes import is_first
+from tgx_anchor.cli.launch import is_first
 from tgx_anchor.cli.table_options import TableOptions, name_options
 
 if TYPE_CHECKING:

@@ -99,8 +99,12 @@ def test_same_as_in_memory(folder: Path, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.mirror
 @pytest.mark.parametrize('name', ['qaBI', 'coDB_last'])
-def test_published_data(name: str, tmp_path: Path, mirror: Path) -> None:
+def test_published_data(
+    name: str, tmp_path: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert mirror.is_dir()
+    # The blocks of the worker.
+    monkeypatch.setattr(known_rows, 'CHUNK_ROWS', 500)
     path = tmp_path / 'table.parquet'
     planted: Any = AnchorDataset(name)[0]
     write_table(planted, path)

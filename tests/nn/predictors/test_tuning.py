@@ -89,7 +89,7 @@ def test_search_in_few_columns(
     grid = {**GRID, 'lr_stage1': [0.1], 'lr_stage2': [0.2], 'w': weights}
     whole = AnchorRadar.tune(data, grid, progress=False, num_epochs=5)
     monkeypatch.setattr('tgx_anchor.nn.predictors.tuning._CHUNK_VALUES', 1)
-    monkeypatch.setattr('tgx_anchor.nn.predictors.stages._CHUNK_ROWS', 100)
+    monkeypatch.setattr('tgx_anchor.nn.predictors.known_rows.CHUNK_ROWS', 100)
     parts = AnchorRadar.tune(data, grid, progress=False, num_epochs=5)
     assert [row['w'] for row in parts.table] == list(weights) * 2
     assert [row['val_accuracy'] for row in parts.table] == pytest.approx(
