@@ -1,6 +1,6 @@
 """Topological features of incidences, computed from vectors over nodes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import torch
@@ -25,6 +25,22 @@ CENTRALITIES: dict[str, Callable[..., Tensor]] = {
     'pagerank': pagerank,
     'coreness': coreness,
 }
+
+
+def check_centralities(chosen: Sequence[str], known: Collection[str]) -> None:
+    r"""Raises a :class:`ValueError` if a centrality is unknown or chosen twice.
+
+    Args:
+        chosen (list[str]): The names that were chosen.
+        known (list[str]): The names that there are.
+    """
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise ValueError(
+            f"'centralities' must be among {', '.join(known)} (got {unknown[0]!r})"
+        )
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"'centralities' must not repeat a name (got {list(chosen)})")
 
 
 class NodeVectors(NamedTuple):

@@ -8,7 +8,7 @@ from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.transforms._topology import NodeVectors
+from tgx_anchor.transforms._topology import NodeVectors, check_centralities
 from tgx_anchor.transforms.add_topological_features import (
     GLOBAL_COLUMNS,
     LOCAL_COLUMNS,
@@ -81,16 +81,7 @@ class AddDirectedFeatures(BaseTransform):
         centralities: Sequence[str] = tuple(DIRECTED),
         cat: bool = True,
     ) -> None:
-        unknown = [name for name in centralities if name not in DIRECTED]
-        if unknown:
-            raise ValueError(
-                f"'centralities' must be among {', '.join(DIRECTED)} "
-                f'(got {unknown[0]!r})'
-            )
-        if len(set(centralities)) < len(centralities):
-            raise ValueError(
-                f"'centralities' must not repeat a name (got {list(centralities)})"
-            )
+        check_centralities(centralities, DIRECTED)
         self.local = local
         self.global_ = global_
         self.centralities = tuple(centralities)

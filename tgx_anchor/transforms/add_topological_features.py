@@ -8,7 +8,11 @@ from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from tgx_anchor.data import AnchorData
-from tgx_anchor.transforms._topology import CENTRALITIES, Topology
+from tgx_anchor.transforms._topology import (
+    CENTRALITIES,
+    Topology,
+    check_centralities,
+)
 
 GLOBAL_COLUMNS = (
     'minmax',
@@ -71,16 +75,7 @@ class AddTopologicalFeatures(BaseTransform):
         centralities: Sequence[str] = tuple(CENTRALITIES),
         cat: bool = True,
     ) -> None:
-        unknown = [name for name in centralities if name not in CENTRALITIES]
-        if unknown:
-            raise ValueError(
-                f"'centralities' must be among {', '.join(CENTRALITIES)} "
-                f'(got {unknown[0]!r})'
-            )
-        if len(set(centralities)) < len(centralities):
-            raise ValueError(
-                f"'centralities' must not repeat a name (got {list(centralities)})"
-            )
+        check_centralities(centralities, CENTRALITIES)
         if not (local or global_):
             raise ValueError("'local' or 'global_' must be set (got neither)")
         self.local = local
