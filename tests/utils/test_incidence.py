@@ -20,13 +20,13 @@ from tgx_anchor.utils import (
     check_hyperedge_index,
     collapse_incidences,
     distinct_hyperedges,
-    gather_hyperedges,
     incidence,
     incidence_fingerprint,
     incidence_matrix,
     index_ptr,
     is_sorted,
 )
+from tgx_anchor.utils.incidence import transpose_rows
 
 EMPTY = torch.empty((2, 0), dtype=torch.long)
 # A constant, hashes that collide often, and sums of members: {0, 3} and {1, 2} agree.
@@ -156,6 +156,19 @@ def test_incidence_matrix_dtype(device: torch.device) -> None:
     assert incidence_matrix(index, 2, 2).dtype == torch.float64
 
 
+@pytest.mark.parametrize('dtype', [torch.double, torch.int8])
+def test_transpose_rows(dtype: torch.dtype, device: torch.device) -> None:
+    # The matrix [[0, 1, 2], [0, 0, 0], [3, 4, 0]], whose last entry comes in two parts.
+    ptr = torch.tensor([0, 2, 2, 5], device=device)
+    col = torch.tensor([1, 2, 0, 1, 1], device=device)
+    value = torch.tensor([1, 2, 3, 3, 1], dtype=dtype, device=device)
+    found = transpose_rows(ptr, col, value, 4)
+    assert [part.dtype for part in found] == [torch.int32, torch.int32, dtype]
+    assert found[0].tolist() == [0, 1, 4, 5, 5]
+    assert found[1].tolist() == [2, 0, 2, 2, 0]
+    assert found[2].tolist() == [3, 1, 3, 1, 2]
+
+
 @SETTINGS
 @given(incidences())
 def test_collapse_incidences(drawn: tuple[Tensor, Groups, int]) -> None:
@@ -178,31 +191,6 @@ def test_collapse_of_distinct_incidences_is_the_identity(
     distinct, inverse = collapse_incidences(index, num_nodes)
     assert torch.equal(distinct, index)
     assert inverse.tolist() == list(range(index.size(1)))
-
-
-@SETTINGS
-@given(groupings(repeated_members=True))
-def test_gather_hyperedges(drawn: tuple[Groups, int]) -> None:
-    groups, _ = drawn
-    index = to_index(groups)
-    gathered, perm, order = gather_hyperedges(index, len(groups))
-    renumbered = [groups[e] for e in order.tolist()]
-    assert sorted(order.tolist()) == list(range(len(groups)))
-    assert torch.equal(gathered, to_index(renumbered))
-    assert torch.equal(gathered[0], index[0, perm])
-    assert torch.equal(order[gathered[1]], index[1, perm])
-    first = [group[0] for group in renumbered if group]
-    assert first == sorted(first)
-
-
-def test_gather_hyperedges_by_hand(device: torch.device) -> None:
-    # Hyperedges {2, 3}, {0, 2}, none, {1}.
-    index = torch.tensor([[2, 3, 0, 2, 1], [0, 0, 1, 1, 3]], device=device)
-    gathered, perm, order = gather_hyperedges(index, 5)
-    members = gathered[:, gathered[1].argsort()][0].tolist()
-    assert members == [0, 2, 1, 2, 3]
-    assert perm.tolist() == [2, 3, 4, 0, 1]
-    assert [e for e in order.tolist() if e in (0, 1, 3)] == [1, 3, 0]
 
 
 def test_collapse_by_hand(device: torch.device) -> None:
@@ -278,6 +266,15 @@ def test_fingerprint_ignores_the_order(drawn: tuple[Tensor, Groups, int]) -> Non
     assert value == incidence_fingerprint(to_index(groups), num_nodes)
 
 
+def test_fingerprint_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = torch.randint(0, 50, (2, 20), generator=torch.Generator().manual_seed(0))
+    whole = incidence_fingerprint(index, 50)
+    code = incidence.mix_bits(index[1] * 50 + index[0]).sum()
+    assert whole == int(code)
+    monkeypatch.setattr(incidence, '_BLOCK_ROWS', 7)
+    assert incidence_fingerprint(index, 50) == whole
+
+
 def test_fingerprints_tell_hypergraphs_apart() -> None:
     groups = [[0, 1], [1, 2], [2, 0, 3]]
     index = to_index(groups)
@@ -307,7 +304,6 @@ def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
             ptr,
             *arange_by_ptr(ptr[:-1], torch.diff(ptr)),
             incidence_matrix(index, *size) @ ones,
-            *gather_hyperedges(in_order, size[1]),
             *collapse_incidences(index, num_nodes),
             distinct_hyperedges(index, *size),
         ]

@@ -165,11 +165,11 @@ class NodeVectors(NamedTuple):
         for column in local:
             total = scatter(column, node, 0, count.numel(), 'sum')
             mean = ranks.sum_(total) / count
-            deviation = column - mean.index_select(0, node)
+            deviation = mean.index_select(0, node).sub_(column)
             total = scatter(deviation.square_(), node, 0, count.numel(), 'sum')
-            moments += [mean, (ranks.sum_(total) / count).sqrt()]
-        table = torch.stack(moments, dim=1).to(self.moments.dtype)
-        return self._replace(moments=table)
+            std = (ranks.sum_(total) / count).sqrt_()
+            moments += [value.to(self.moments.dtype) for value in (mean, std)]
+        return self._replace(moments=torch.stack(moments, dim=1))
 
 
 class Topology:
@@ -219,13 +219,7 @@ class Topology:
             vectors = NodeVectors.of(centrality)
             columns: list[Tensor] = []
             if global_ or out is not None:
-                parts = [
-                    vectors.local_columns(
-                        block.incidences(hyperedge_index), block.last - block.first
-                    )
-                    for block in hyperedge_blocks(hyperedge, num_hyperedges)
-                ]
-                columns = [torch.cat(each) for each in zip(*parts, strict=True)]
+                columns = _all_local_columns(vectors, hyperedge_index, num_hyperedges)
             if global_:
                 vectors = vectors.with_moments(columns, node, count, ranks)
             # Kept for longer than a moment, they are to take up no memory.
@@ -275,6 +269,19 @@ class Topology:
         if self.local:
             for i, column in enumerate(local):
                 out[:, start + 2 * place + i] = column
+
+
+def _all_local_columns(
+    vectors: NodeVectors, hyperedge_index: Tensor, num_hyperedges: int
+) -> list[Tensor]:
+    size = hyperedge_index.size(1)
+    out = [vectors.value.new_empty(size) for _ in range(2)]
+    for block in hyperedge_blocks(hyperedge_index[1], num_hyperedges):
+        index = block.incidences(hyperedge_index)
+        found = vectors.local_columns(index, block.last - block.first)
+        for column, part in zip(out, found, strict=True):
+            column[block.rows] = part
+    return out
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:

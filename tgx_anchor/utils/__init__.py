@@ -20,6 +20,7 @@ from tgx_anchor.utils.directed_centrality import (
     swap_sides,
 )
 from tgx_anchor.utils.fingerprint import digest, hypergraph_fingerprint
+from tgx_anchor.utils.gathering import gather_hyperedges, gathered_matrices
 from tgx_anchor.utils.group import (
     draw_priority,
     group_order,
@@ -33,7 +34,6 @@ from tgx_anchor.utils.incidence import (
     check_hyperedge_index,
     collapse_incidences,
     distinct_hyperedges,
-    gather_hyperedges,
     incidence_fingerprint,
     incidence_matrix,
     index_ptr,
@@ -66,6 +66,7 @@ __all__ = [
     'draw_priority',
     'eigenvector_centrality',
     'gather_hyperedges',
+    'gathered_matrices',
     'group_order',
     'group_rank',
     'group_topk',

@@ -6,15 +6,16 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
+from tgx_anchor.utils.gathering import gathered_matrices
 from tgx_anchor.utils.hyperedge_block import hyperedge_blocks
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
     collapse_incidences,
-    gather_hyperedges,
     incidence_matrix,
     index_ptr,
     is_sorted,
+    transpose_rows,
 )
 from tgx_anchor.utils.ranks import ALONE, Ranks
 
@@ -67,15 +68,12 @@ def _clique_product(
 
     # W = H Hᵀ - diag(H Hᵀ); the diagonal is the sum of squared multiplicities.
     # W does not depend on the order of hyperedges.
-    distinct, perm, _ = gather_hyperedges(distinct, num_hyperedges)
-    if count is None:
-        multiplicity = torch.ones_like(perm, dtype=torch.double)
+    node, multiplicity = distinct[0], None if count is None else count.double()
+    H, Ht, _ = gathered_matrices(distinct, *size, multiplicity)
+    if multiplicity is None:
+        diagonal = torch.bincount(node, minlength=num_nodes).double()
     else:
-        multiplicity = count[perm].double()
-    del perm
-    H = incidence_matrix(distinct, *size, value=multiplicity)
-    Ht = incidence_matrix(distinct, *size, value=multiplicity, transpose=True)
-    diagonal = scatter(multiplicity.square(), distinct[0], 0, num_nodes, 'sum')
+        diagonal = scatter(multiplicity.square(), node, 0, num_nodes, 'sum')
     return lambda x: ranks.sum_(H @ (Ht @ x) - diagonal * x)
 
 
@@ -257,8 +255,9 @@ def coreness(
         hyperedge, perm = torch.sort(hyperedge, stable=True)
         node = node[perm]
     ptr = index_ptr(hyperedge, num_hyperedges)
-    by_node, perm = torch.sort(node, stable=True)
-    star, star_ptr = hyperedge[perm], index_ptr(by_node, num_nodes)
+    nothing = torch.empty_like(node, dtype=torch.int8)
+    star_ptr, star, _ = transpose_rows(ptr, node, nothing, num_nodes)
+    star_ptr = star_ptr.long()
 
     current = ranks.sum_(torch.diff(star_ptr))
     core = torch.zeros_like(current)

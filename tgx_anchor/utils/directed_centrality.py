@@ -7,11 +7,11 @@ from torch import Tensor
 from torch_geometric.utils import scatter
 
 from tgx_anchor.utils.centrality import _power_iteration
+from tgx_anchor.utils.gathering import gather_hyperedges
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
     collapse_incidences,
-    gather_hyperedges,
     incidence_matrix,
     index_ptr,
 )

@@ -56,12 +56,26 @@ def hyperedge_blocks(
     Shapes:
         - **hyperedge:** :math:`(P)`
     """
-    size = hyperedge.numel()
-    if size <= num_rows:
-        yield HyperedgeBlock(slice(0, size), 0, num_hyperedges)
+    if hyperedge.numel() <= num_rows:
+        yield HyperedgeBlock(slice(0, hyperedge.numel()), 0, num_hyperedges)
         return
-    ptr = index_ptr(hyperedge, num_hyperedges)
-    starts = torch.arange(0, size, num_rows, device=ptr.device)
+    yield from ptr_blocks(index_ptr(hyperedge, num_hyperedges), num_rows)
+
+
+def ptr_blocks(ptr: Tensor, num_rows: int = _BLOCK_ROWS) -> Iterator[HyperedgeBlock]:
+    r"""Divides hyperedges into blocks, as :func:`hyperedge_blocks` does.
+
+    Args:
+        ptr (torch.Tensor): Where each hyperedge begins.
+        num_rows (int, optional): The number of incidences.
+            (default: :obj:`4194304`)
+
+    Shapes:
+        - **ptr:** :math:`(M + 1)`
+    """
+    num_hyperedges = ptr.numel() - 1
+    # Without incidences there is one block, too.
+    starts = torch.arange(0, max(int(ptr[-1]), 1), num_rows, device=ptr.device)
     firsts = torch.unique(torch.searchsorted(ptr, starts)).tolist()
     for first, last in zip(firsts, [*firsts[1:], num_hyperedges], strict=True):
         if last > first:

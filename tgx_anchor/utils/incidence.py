@@ -7,6 +7,9 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.utils import cumsum, scatter
 
+# The number of incidences of a block, where work is done in blocks.
+_BLOCK_ROWS = 1 << 22
+
 
 def check_hyperedge_index(
     hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
@@ -114,58 +117,72 @@ def incidence_matrix(
     is_small = max(*size, col.numel()) <= torch.iinfo(torch.int32).max
     if is_sorted(row):
         ptr = index_ptr(row, size[0])
-    elif is_small and row.device.type == 'cpu' and is_sorted(col):
-        ptr, col, value = _transposed(col, row, value, size)
+    elif is_sorted(col):
+        ptr, col, value = transpose_rows(index_ptr(col, size[1]), row, value, size[0])
     else:
         row, perm = torch.sort(row, stable=True)
         col, value = col[perm], value[perm]
         ptr = index_ptr(row, size[0])
     if is_small:
         ptr, col = ptr.int(), col.int()
+    return csr_matrix(ptr, col, value, size)
+
+
+def csr_matrix(
+    ptr: Tensor, col: Tensor, value: Tensor, size: tuple[int, int]
+) -> Tensor:
+    r"""Returns a sparse matrix in compressed rows, without checks of its indices.
+
+    Args:
+        ptr (torch.Tensor): Where each row begins.
+        col (torch.Tensor): The column of each entry.
+        value (torch.Tensor): The entries.
+        size (tuple[int, int]): The numbers of rows :math:`R` and of columns :math:`C`.
+
+    Shapes:
+        - **ptr:** :math:`(R + 1)`
+        - **col, value:** :math:`(P)`
+        - **output:** :math:`(R, C)`
+    """
     with warnings.catch_warnings():
         # PyTorch calls its CSR layout "beta" on first use; users cannot act on it.
         warnings.filterwarnings('ignore', message='Sparse CSR tensor support')
         return torch.sparse_csr_tensor(ptr, col, value, size, check_invariants=False)
 
 
-def _transposed(
-    row: Tensor, col: Tensor, value: Tensor, size: tuple[int, int]
+def transpose_rows(
+    ptr: Tensor, col: Tensor, value: Tensor, num_columns: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    # Compressed rows of the transpose of a matrix that is sorted by row. SciPy counts
-    # instead of sorting: several times faster, with a quarter of the memory.
-    ptr = index_ptr(row, size[1]).int()
-    parts = (value.numpy(), col.int().numpy(), ptr.numpy())
-    out = csr_array(parts, shape=size[::-1]).tocsc()
-    ptr, col, value = map(torch.from_numpy, (out.indptr, out.indices, out.data))
-    return ptr, col, value
-
-
-def gather_hyperedges(
-    hyperedge_index: Tensor, num_hyperedges: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    r"""Renumbers hyperedges in the order of their first members, so that hyperedges of
-    the same nodes are close in memory. Products with the incidence matrix of a large
-    hypergraph are bound by memory, and become several times faster.
+    r"""Transposes a matrix in compressed rows. Entries of the same row of the result
+    keep their order.
 
     Args:
-        hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
-        num_hyperedges (int): The number of hyperedges :math:`M`.
+        ptr (torch.Tensor): Where each row begins.
+        col (torch.Tensor): The column of each entry.
+        value (torch.Tensor): The entries.
+        num_columns (int): The number of columns :math:`C`.
 
     Returns:
-        The renumbered incidences, sorted again; the old place of each of them; and the
-        old number of each hyperedge.
+        The same three tensors of the transpose, with indices of 32 bits where they fit.
 
     Shapes:
-        - **hyperedge_index:** :math:`(2, P)`
-        - **output:** :math:`(2, P)`, :math:`(P)` and :math:`(M)`
+        - **ptr:** :math:`(R + 1)`
+        - **col, value:** :math:`(P)`
+        - **output:** :math:`(C + 1)`, :math:`(P)` and :math:`(P)`
     """
-    node, hyperedge = hyperedge_index
-    ptr = index_ptr(hyperedge, num_hyperedges)
-    # An empty hyperedge may come anywhere.
-    first = torch.cat([node, node.new_zeros(1)])[ptr[:-1]]
-    order = torch.argsort(first, stable=True)
-    perm, renumbered = arange_by_ptr(ptr[order], torch.diff(ptr)[order])
-    return torch.stack([node[perm], renumbered]), perm, order
+    num_rows = ptr.numel() - 1
+    is_small = max(num_rows, num_columns, col.numel()) <= torch.iinfo(torch.int32).max
+    if is_small and col.device.type == 'cpu':
+        # SciPy counts instead of sorting: several times faster, with a quarter of the
+        # memory.
+        parts = (value.numpy(), col.int().numpy(), ptr.int().numpy())
+        out = csr_array(parts, shape=(num_rows, num_columns)).tocsc()
+        ptr, col, value = map(torch.from_numpy, (out.indptr, out.indices, out.data))
+        return ptr, col, value
+    row = torch.repeat_interleave(torch.diff(ptr))
+    col, perm = torch.sort(col, stable=True)
+    ptr, col = index_ptr(col, num_columns), row[perm]
+    return (ptr.int(), col.int(), value[perm]) if is_small else (ptr, col, value[perm])
 
 
 def collapse_incidences(
@@ -221,8 +238,14 @@ def incidence_fingerprint(
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`
     """
-    node, hyperedge = hyperedge_index
-    return int(mix_bits((hyperedge + first_hyperedge) * num_nodes + node).sum())
+    total = 0
+    # In blocks, since each step of the mixing makes another vector.
+    for node, hyperedge in zip(
+        *(row.split(_BLOCK_ROWS) for row in hyperedge_index), strict=True
+    ):
+        code = mix_bits((hyperedge + first_hyperedge) * num_nodes + node)
+        total += int(code.sum())
+    return (total + 2**63) % 2**64 - 2**63
 
 
 def _refine_by_member(label: Tensor, start: Tensor, member: Tensor) -> Tensor:

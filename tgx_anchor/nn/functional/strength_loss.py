@@ -10,7 +10,8 @@ from torch.autograd.function import once_differentiable
 from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.functional.anchor_cross_entropy import anchor_target
-from tgx_anchor.utils import gather_hyperedges, incidence_matrix
+from tgx_anchor.utils import gathered_matrices
+from tgx_anchor.utils.incidence import csr_matrix
 
 Alignment = Literal['all', 'known', 'cross_entropy']
 ALIGNMENTS: tuple[Alignment, ...] = ('all', 'known', 'cross_entropy')
@@ -79,55 +80,37 @@ def strength_problem(
         )
     node, hyperedge = hyperedge_index
     size = torch.bincount(hyperedge, minlength=num_hyperedges)
-    target = anchor_target(y, hyperedge, mask)
     aligned = size > 1
     value = reference.double() * aligned[hyperedge]
+    target = anchor_target(y, hyperedge, mask)
+    anchored = scatter(target, node, 0, num_nodes, 'sum').unsqueeze(1)
     if alignment == 'known':
         aligned = aligned & mask
         value = value * (target > 0)
+    # It takes as much memory as the matrices that follow.
+    del target
+    total = scatter(value, node, 0, num_nodes, 'sum').unsqueeze(1)
 
     # The loss does not depend on the order of hyperedges.
-    index, perm, order = gather_hyperedges(hyperedge_index, num_hyperedges)
-    H, Q = _matrices(index, num_nodes, num_hyperedges, value[perm], False)
-    Ht, Qt = _matrices(index, num_nodes, num_hyperedges, value[perm], True)
+    Q, Qt, order = gathered_matrices(hyperedge_index, num_nodes, num_hyperedges, value)
+    ones = torch.ones_like(value)
     return StrengthProblem(
-        H=H,
-        Ht=Ht,
+        H=_with_entries(Q, ones),
+        Ht=_with_entries(Qt, ones),
         Q=Q,
         Qt=Qt,
         known=mask[order].double().unsqueeze(1),
-        anchored=scatter(target, node, 0, num_nodes, 'sum').unsqueeze(1),
+        anchored=anchored,
         aligned=aligned[order].double().unsqueeze(1),
-        reference=scatter(value, node, 0, num_nodes, 'sum').unsqueeze(1),
+        reference=total,
         alignment=alignment,
     )
 
 
-def _matrices(
-    hyperedge_index: Tensor,
-    num_nodes: int,
-    num_hyperedges: int,
-    value: Tensor,
-    transpose: bool,
-) -> tuple[Tensor, Tensor]:
-    # Two matrices with the same pattern, one with ones and one with values.
-    is_small = value.numel() <= torch.iinfo(torch.int32).max
-    dtype = torch.int32 if is_small else torch.long
-    place = torch.arange(value.numel(), dtype=dtype, device=value.device)
-    pattern = incidence_matrix(
-        hyperedge_index, num_nodes, num_hyperedges, place, transpose
-    )
-    with_ones, with_values = (
-        torch.sparse_csr_tensor(
-            pattern.crow_indices(),
-            pattern.col_indices(),
-            entries,
-            pattern.size(),
-            check_invariants=False,
-        )
-        for entries in (torch.ones_like(value), value.index_select(0, pattern.values()))
-    )
-    return with_ones, with_values
+def _with_entries(matrix: Tensor, value: Tensor) -> Tensor:
+    # A matrix with the same pattern, which both hold once.
+    size = (matrix.size(0), matrix.size(1))
+    return csr_matrix(matrix.crow_indices(), matrix.col_indices(), value, size)
 
 
 class StrengthBuffers:

@@ -52,7 +52,7 @@ from tgx_anchor.nn.predictors.tune_result import TuneResult
 from tgx_anchor.nn.predictors.tuning import PAPER_GRID, check_grid, search_grid
 from tgx_anchor.paper import hyperparameters
 from tgx_anchor.transforms import AddTopologicalFeatures
-from tgx_anchor.utils import digest, mix_bits
+from tgx_anchor.utils import digest, hyperedge_blocks, mix_bits
 
 Stages = Literal['both', 'first', 'second']
 
@@ -468,10 +468,16 @@ class AnchorRadar(AnchorModel):
             raise ValueError(
                 f"'w' must be None, as it was when the model was fitted (got {self.w})"
             )
-        value = share[data.hyperedge_index[0]]
-        total = scatter(value, hyperedge, 0, size, 'sum')[hyperedge]
-        count = torch.bincount(hyperedge, minlength=size)[hyperedge]
-        return torch.where(total > 0, value / total, 1 / count)
+        out = share.new_empty(data.num_incidences)
+        # In blocks, since there are many vectors over incidences on the way.
+        for block in hyperedge_blocks(hyperedge, size):
+            node, group = block.incidences(data.hyperedge_index)
+            count = torch.bincount(group, minlength=block.last - block.first)
+            value = share[node]
+            total = scatter(value, group, 0, count.numel(), 'sum')[group]
+            even = 1 / count.to(value.dtype)[group]
+            out[block.rows] = torch.where(total > 0, value / total, even)
+        return out
 
     def write_predictions(
         self,

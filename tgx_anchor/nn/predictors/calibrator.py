@@ -107,13 +107,16 @@ class Calibrator(torch.nn.Module):
             - **mask, number:** :math:`(M)`
             - **output:** :math:`(H)`, the hyperedges in :obj:`mask` of all processes
         """
-        top = _winners(
-            proba.double(), data.hyperedge_index, data.num_hyperedges, _degree(data)
-        )
+        node, hyperedge = data.hyperedge_index
+        row = mask[hyperedge]
+        place = (mask.long().cumsum(0) - 1)[hyperedge[row]]
+        index, size = torch.stack([node[row], place]), int(mask.sum())
+        top = _winners(proba[row].double(), index, size, _degree(data))
+        correct = _correct(top, data['y'][row].double(), place)
         # Each process has few of these rows, and fits the same coefficients to all.
         feature, correct, limit, number = (
-            data.ranks.gather(value[mask])
-            for value in (top.feature, _correct(top, data), 1 / top.ties, number)
+            data.ranks.gather(value)
+            for value in (top.feature, correct, 1 / top.ties, number[mask])
         )
         weight = copy_weight(number)
 
@@ -238,10 +241,9 @@ def _winners(
     return _Winners(is_winner, best, ties, size, feature)
 
 
-def _correct(top: _Winners, data: AnchorData) -> Tensor:
+def _correct(top: _Winners, y: Tensor, hyperedge: Tensor) -> Tensor:
     # The probability that a drawn winner is a drawn anchor.
-    hyperedge, num_hyperedges = data.hyperedge_index[1], data.num_hyperedges
-    y = data['y'].double()
+    num_hyperedges = top.ties.numel()
     anchors = scatter(y, hyperedge, 0, num_hyperedges, 'sum').clamp(min=1)
     hits = scatter(y * top.is_winner, hyperedge, 0, num_hyperedges, 'sum')
     return hits / top.ties / anchors

@@ -59,10 +59,8 @@ def cross_fit(
     order = torch.randperm(kept.numel(), generator=generator).to(place.device)
     fold = torch.full_like(number, -1)
     fold[mask] = (order % _NUM_FOLDS)[place]
-    score = log_degree(data)
     held_out = torch.zeros_like(mask)
-    proba = torch.empty(0)
-    by_degree = torch.zeros_like(score)
+    proba = by_degree = torch.empty(0)
     num_done = 0
     for each in range(min(_NUM_FOLDS, kept.numel())):
         if num_done >= _MIN_HELD_OUT:
@@ -72,8 +70,10 @@ def cross_fit(
         part.train_mask = mask & ~chosen
         row = chosen[data.hyperedge_index[1]]
         found = fit_predict(part).double()
+        # Not before the model is fitted, since it takes as much memory.
+        score = log_degree(data)
         if num_done == 0:
-            proba = torch.zeros_like(found)
+            proba, by_degree = torch.zeros_like(found), torch.zeros_like(score)
         proba[row] = found[row]
         by_degree[row] = degree_sign(data, part.train_mask) * score[row]
         held_out |= chosen
