@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 
@@ -236,8 +237,8 @@ def measure(size: int, step: str, processes: int, work: Path) -> Row:
     )
 
 
-def report(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    r"""Returns the table of times and memory.
+def make_table(rows: Sequence[Row]) -> list[list[str]]:
+    r"""Returns times and memory as lines of text, header first.
 
     Args:
         rows (list[Row]): The runs.
@@ -257,8 +258,9 @@ def report(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
             '' if math.isnan(row.same) else f'{row.same:.2%}',
         ]
         for row in sorted(rows, key=lambda r: (r.size, r.step, r.processes))
+        if row.step != 'sum'
     ]
-    return header, body
+    return [header, *body]
 
 
 def findings(rows: Sequence[Row]) -> list[str]:
@@ -460,20 +462,20 @@ class CostModel:
         ]
 
 
-def draw_projection(model: CostModel, path: Path) -> None:
-    r"""Draws the projected time and memory over the number of machines.
+def plot(rows: Sequence[Row], path: Path) -> None:
+    r"""Draws the projected time and memory over the number of machines, if there are
+    the runs that it needs.
 
     Args:
-        model (CostModel): The model.
+        rows (list[Row]): The runs.
         path (Path): The picture.
     """
-    import matplotlib as mpl
-
-    mpl.use('Agg')
-    import matplotlib.pyplot as plt
-
+    model = CostModel.fit(rows)
+    if model is None:
+        return
     machines = [2**i for i in range(9)]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout='constrained')
+    figure = Figure(figsize=(10, 4), layout='constrained')
+    left, right = figure.subplots(1, 2)
     for i, size in enumerate((1e8, 1e9, 1e10, 1e11)):
         label, color = f'{size:.0e} memberships', f'C{i}'
         left.plot(
@@ -495,7 +497,6 @@ def draw_projection(model: CostModel, path: Path) -> None:
     left.legend(fontsize=8)
     with replace_file(path) as part:
         figure.savefig(part, dpi=120)
-    plt.close(figure)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -529,14 +530,14 @@ def main(arguments: Sequence[str]) -> None:
             )
     if not any(row.step == 'sum' for row in log.rows):
         log.add(*measure_sums(options.work))
-    header, body = report([row for row in log.rows if row.step != 'sum'])
-    console.print(rich_table([header, *body]))
+    table = make_table(log.rows)
+    console.print(rich_table(table))
     lines = [f'- {line}' for line in findings(log.rows)]
     model = CostModel.fit(log.rows)
     if model is not None:
         lines += [f'- {line}' for line in model.sentences()]
-        draw_projection(model, options.out.with_suffix('.png'))
-    text = '\n'.join([markdown_table([header, *body], 2), '', *lines, ''])
+        plot(log.rows, options.out.with_suffix('.png'))
+    text = '\n'.join([markdown_table(table, 2), '', *lines, ''])
     with replace_file(options.out.with_suffix('.md')) as part:
         part.write_text(text, encoding='utf-8')
 

@@ -79,8 +79,10 @@ def test_projection_is_the_model_it_was_made_of(
         )
     assert any('projection' in line for line in found.sentences())
     assert script.CostModel.fit(rows[:1]) is None
-    script.draw_projection(found, tmp_path / 'scale.png')
+    script.plot(rows, tmp_path / 'scale.png')
     assert (tmp_path / 'scale.png').stat().st_size > 10_000
+    script.plot(rows[:1], tmp_path / 'none.png')
+    assert not (tmp_path / 'none.png').exists()
     lines = script.findings(rows)
     assert any('1e+07: two processes take' in line for line in lines)
 

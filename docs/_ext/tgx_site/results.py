@@ -36,6 +36,7 @@ NUM_LEFT = {
     'old_and_new': 2,
     'readings': 2,
     'reference_habits': 3,
+    'scale': 2,
     'speed': 3,
 }
 
