@@ -20,6 +20,10 @@ def test_first_process_speaks(
     monkeypatch.setenv('TORCHELASTIC_RESTART_COUNT', '1')
     launch.speak_once('three')
     assert capsys.readouterr().err == 'tgx-anchor: one\ntgx-anchor: three\n'
+    # Another run, whose launcher has the number of one that is gone.
+    monkeypatch.setenv('MASTER_PORT', '29501')
+    launch.speak_once('again')
+    assert capsys.readouterr().err == 'tgx-anchor: again\n'
     monkeypatch.setenv('WORLD_SIZE', '1')
     launch.speak_once('four')
     launch.speak_once('five')

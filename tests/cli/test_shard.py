@@ -56,6 +56,7 @@ def test_bad_rows(run: Run, tmp_path: Path) -> None:
         (('--num-shards', '0'), ['--num-shards']),
         (('--known', 'k.csv'), ["'--known'", 'shard']),
         (('--members', 'to'), ["'--members'", 'shard']),
+        (('--sep', '|'), ["'--sep'", 'shard']),
         (('--group', 'nothing'), ["'nothing'", "'--group'"]),
     ],
 )

@@ -61,6 +61,7 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
         (('identify', 'SHARDS', '--out', 'a', '--model', 'stacked'), ['stacked']),
         (('identify', 'SHARDS', '--out', 'a', '--group', 'g'), ["'--group'"]),
         (('identify', 'SHARDS', '--out', 'SHARDS'), ["'--out' must be a new folder"]),
+        (('identify', 'SHARDS', '--out', '..'), ["'--out' must be the name", "'..'"]),
         (('fit', 'SHARDS', '--out', 'no/model'), ["'--out' must be in a folder"]),
         (('predict', 'no.tgx', 'SHARDS', '--out', 'a'), ['no.tgx']),
     ],
@@ -85,3 +86,51 @@ def test_no_known_anchor(run: Run, tmp_path: Path) -> None:
     assert done.code == 2
     assert 'no hyperedge to learn from' in done.err
     assert not (tmp_path / 'out').exists()
+
+
+def test_this_folder_is_no_name(
+    run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run('identify', str(table.parent / 'shards'), '--out', '.')
+    assert done.code == 2
+    assert done.err.count('\n') == 1
+    assert "'--out' must be the name of a folder" in done.err
+
+
+def test_shards_without_groups(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {
+        'group': ['a', 'a', 'b', 'b', 'c', 'c'],
+        'member': ['x', 'y', 'x', 'z', 'y', 'z'],
+        'is_anchor': [True, False, False, False, True, False],
+    }
+    pa.parquet.write_table(pa.table(columns), tmp_path / 'table.parquet')
+    shards, out = str(tmp_path / 'shards'), tmp_path / 'out'
+    write_shards(tmp_path / 'table.parquet', shards, num_shards=5, memory='500MB')
+    assert run('identify', shards, '--out', str(out)).code == 0
+    files = sorted(out.glob('*.parquet'))
+    assert len(files) == 5
+    assert len({str(pa.parquet.read_schema(file)) for file in files}) == 1
+
+    # A disk that is full leaves nothing behind.
+    def fail(*_: Any) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(pyarrow.parquet, 'write_table', fail)
+    assert run('identify', shards, '--out', str(tmp_path / 'other')).code == 2
+    assert not (tmp_path / 'other').exists()
+    assert not (tmp_path / 'other.part').exists()
+
+
+def test_incomplete_shards(run: Run, tmp_path: Path) -> None:
+    table = pa.table({'group': [1, 1], 'member': [1, 2], 'is_anchor': [True, False]})
+    pa.parquet.write_table(table, tmp_path / 'table.parquet')
+    shards = tmp_path / 'shards'
+    write_shards(tmp_path / 'table.parquet', shards, num_shards=1, memory='500MB')
+    (shards / '_manifest.json').unlink()
+    done = run('identify', str(shards), '--out', str(tmp_path / 'out'))
+    assert done.code == 2
+    assert done.err.count('\n') == 1
+    assert "without '_manifest.json'" in done.err

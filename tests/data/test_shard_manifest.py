@@ -13,7 +13,7 @@ from tgx_anchor.data.shard_manifest import MANIFEST, Shard, ShardManifest
 COLUMNS = {
     'incidences': ['node', 'hyperedge', 'y'],
     'hyperedges': ['id'],
-    'nodes': ['id'],
+    'nodes': ['id', 'age'],
 }
 
 
@@ -43,7 +43,12 @@ def test_round_trip(tmp_path: Path) -> None:
         (['columns', 'incidences'], ['node', 'y'], ["'hyperedge'", "'incidences'"]),
         (['attributes'], {'z': {}}, ["'z'"]),
         (['shards'], 5, ['manifest']),
-        (['odd'], 5, ['odd']),
+        (['odd'], 5, ["the key 'odd'"]),
+        (['shards', 0, 'incidences', 'num_bytes'], '9', ["'9' for 'num_bytes'"]),
+        (['shards', 0, 'num_known'], 1.0, ["1.0 for 'num_known'"]),
+        (['nodes', 0, 'file'], 3, ["3 for 'file'"]),
+        (['nodes', 0], {'file': 'a'}, ["no key 'num_rows'"]),
+        (['attributes'], {'hyperedge_attr': {'w': 'w'}}, ["'w'", "'hyperedges'"]),
     ],
 )
 def test_numbers_must_agree(
@@ -56,6 +61,14 @@ def test_numbers_must_agree(
     place[path[-1]] = value
     (tmp_path / MANIFEST).write_text(json.dumps(content), encoding='utf-8')
     with one_line_error(MANIFEST, *words):
+        ShardManifest.read(tmp_path)
+
+
+def test_at_least_one_shard(tmp_path: Path) -> None:
+    content = json.loads(make_manifest().to_json())
+    content |= {'shards': [], 'num_hyperedges': 0, 'num_incidences': 0}
+    (tmp_path / MANIFEST).write_text(json.dumps(content), encoding='utf-8')
+    with one_line_error(MANIFEST, 'no files of shards'):
         ShardManifest.read(tmp_path)
 
 

@@ -1,5 +1,7 @@
 """Hypergraphs in shards: what is read, and when faults are named."""
 
+import hashlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 import torch
 
@@ -123,3 +126,79 @@ def test_the_documented_way_to_write_shards(
     assert data.node_id == ['ann', 'bob', 'cat']
     assert data.hyperedge_index.tolist() == [[0, 1, 1, 2, 0], [0, 0, 1, 1, 2]]
     assert data.y.tolist() == [True, False, False, False, True]
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    text = DOCS.read_text(encoding='utf-8')
+    (code,) = re.findall(r'```python write\n(.*?)```', text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})  # noqa: S102
+    return tmp_path / 'shards'
+
+
+def put_column(root: Path, level: str, name: str, column: Any) -> None:
+    """Replaces a column of the first file of a level, as another program would."""
+    path = root / '_manifest.json'
+    manifest = json.loads(path.read_text(encoding='utf-8'))
+    entry = manifest['nodes'][0] if level == 'nodes' else manifest['shards'][0][level]
+    table = pa.parquet.read_table(root / entry['file'], partitioning=None)
+    if name in table.column_names:
+        table = table.drop_columns([name])
+    elif column is not None:
+        manifest['columns'][level].append(name)
+    if column is not None:
+        table = table.append_column(name, pa.array(column))
+    pa.parquet.write_table(table, root / entry['file'], compression='zstd')
+    content = (root / entry['file']).read_bytes()
+    entry['num_bytes'] = len(content)
+    entry['sha256'] = hashlib.sha256(content).hexdigest().upper()
+    path.write_text(json.dumps(manifest), encoding='utf-8')
+
+
+@pytest.mark.parametrize(
+    ('level', 'name', 'column', 'words'),
+    [
+        ('nodes', 'node', [2, 1, 0], ["'node'", '_nodes/part', 'order', '[2, 1, 0]']),
+        ('nodes', 'id', ['a', 'b', 'a'], ["'id'", '_nodes/part', 'differ']),
+        ('nodes', 'id', ['a', None, 'c'], ["'id'", 'null']),
+        ('nodes', 'id', [1.0, 2.0, 3.0], ["'id'", 'integers or strings', 'double']),
+        ('nodes', 'id', None, ['_nodes/part', "the column 'id'"]),
+        ('hyperedges', 'hyperedge', [1, 0], ['_hyperedges/shard', 'order', '[1, 0]']),
+        ('hyperedges', 'id', ['a', 'a'], ['_hyperedges/shard', 'differ']),
+        ('hyperedges', 'id', [1, 2], ['integers in shard 0', 'none in shard 1']),
+        ('hyperedges', 'time', ['a', 'b'], ["'time'", 'numbers', 'string']),
+        ('incidences', 'node', [0, 0, 1, 2], ['shard 0', 'once', 'hyperedge 0']),
+        ('incidences', 'node', [0.0, 1.0, 1.0, 2.0], ['node of shard 0', 'float64']),
+        ('incidences', 'hyperedge', [0, 1, 0, 1], ['shard 0', 'group by group']),
+        ('incidences', 'y', [1, 0, 0, 0], ["'y' of shard 0", 'booleans', 'int64']),
+        ('incidences', 'y', [False] * 4, ['shard 0', '1 groups with an anchor']),
+        ('incidences', 'y', None, ['shard-00000', "the column 'y'"]),
+        ('incidences', 'role', list('abab'), ["'role' of shard 0", 'integers']),
+    ],
+)
+def test_shards_of_other_programs_are_checked(
+    foreign: Path, level: str, name: str, column: Any, words: list[str]
+) -> None:
+    put_column(foreign, level, name, column)
+    with one_line_error(*words):
+        ShardedAnchorData(foreign).to_data()
+    # Also before a model is fitted, which needs no ids.
+    with one_line_error(*words):
+        ShardedAnchorData(foreign).part()
+
+
+def test_shards_of_other_programs_may_have_other_types(foreign: Path) -> None:
+    put_column(foreign, 'nodes', 'id', pa.array(['a', 'b', 'c']).dictionary_encode())
+    put_column(foreign, 'nodes', 'node', pa.array([0, 1, 2], pa.uint64()))
+    put_column(foreign, 'incidences', 'hyperedge', pa.array([0, 0, 1, 1], pa.uint32()))
+    shards = ShardedAnchorData(foreign)
+    assert shards.to_data().node_id == ['a', 'b', 'c']
+    assert shards.node_ids.to_pylist() == ['a', 'b', 'c']
+    assert shards.part().num_incidences == 5
+
+
+def test_many_shards_are_divided_at_once(root: Path) -> None:
+    shards = ShardedAnchorData(root)
+    shards.manifest.shards.extend(shards.manifest.shards[:1] * 50_000)
+    assert [len(shards.shards_of(rank, 2)) for rank in (0, 1)] == [25_001, 25_001]

@@ -307,6 +307,34 @@ def test_bad_rows_are_counted_and_written(tmp_path: Path) -> None:
     assert reading.manifest.rejected[0].num_rows == 3
 
 
+def test_bad_rows_of_a_run_that_named_the_files_in_another_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'group,member,is_anchor\nm,a,yes\nm,b,perhaps\n'
+    (tmp_path / 'a.csv').write_text(text, encoding='utf-8')
+    monkeypatch.chdir(tmp_path)
+    with one_line_error("line 3 of 'a.csv'"):
+        write_shards('a.csv', 'out')
+    with one_line_error("line 3 of 'a.csv'"):
+        write_shards(tmp_path / 'a.csv', 'out')
+    reading = write_shards(tmp_path / 'a.csv', 'out', skip_bad=True)
+    assert "line 3 of 'a.csv'" in reading.notes[-1]
+
+
+def test_numbers_that_have_no_common_type(tmp_path: Path) -> None:
+    write_table(tmp_path / 'a.parquet', [(2**60, 'x')], 'group', 'member')
+    write_table(tmp_path / 'b.parquet', [(0.5, 'x')], 'group', 'member')
+    with one_line_error('same types in all files', str(2**60), 'a.parquet'):
+        write_shards(tmp_path, tmp_path / 'out')
+
+
+def test_roles_with_line_breaks_are_words(tmp_path: Path) -> None:
+    text = 'group,member,role\nm,a,"1\n"\nm,b,2\n'
+    (tmp_path / 'a.csv').write_text(text, encoding='utf-8')
+    shards = check_same(tmp_path / 'a.csv', tmp_path / 'out')
+    assert shards.to_data().role_names == ['1\n', '2']
+
+
 def test_any_reader_opens_the_folders(tmp_path: Path) -> None:
     path = write_table(tmp_path / 'a.csv', MAILS, 'group', 'member', 'is_anchor')
     out = tmp_path / 'out'
@@ -330,6 +358,17 @@ def test_a_second_run_finds_the_shards(tmp_path: Path) -> None:
     assert again.manifest.num_incidences == 6
     with one_line_error("'out'", 'new folder', 'other options'):
         write_shards(path, out, num_shards=2)
+    (out / 'shard-00001.parquet').unlink()
+    with one_line_error("'out'", 'shard 1 is missing', 'remove it'):
+        write_shards(path, out)
+
+
+def test_a_database_of_something_else(tmp_path: Path) -> None:
+    path = write_table(tmp_path / 'a.csv', MAILS, 'group', 'member', 'is_anchor')
+    (tmp_path / 'out' / '_work').mkdir(parents=True)
+    (tmp_path / 'out' / '_work' / 'store.duckdb').write_text('x', encoding='utf-8')
+    with one_line_error('store.duckdb', 'another file', 'remove it'):
+        write_shards(path, tmp_path / 'out')
 
 
 def test_wrong_arguments(tmp_path: Path) -> None:

@@ -31,6 +31,15 @@ def is_shards(files: list[str]) -> bool:
         raise ValueError(
             f'a folder of shards goes alone (got {len(files)} files and folders)'
         )
+    # What only 'shard' makes, which writes the manifest last.
+    parts = ('_work/store.duckdb', '_hyperedges')
+    for file in files:
+        if not any(found) and any(Path(file, part).exists() for part in parts):
+            raise ValueError(
+                f'{file!r} must be a complete folder of shards (got one without '
+                f"'_manifest.json': the same 'tgx-anchor shard' as before goes on "
+                f'with it)'
+            )
     if not any(found) and world_size() > 1:
         raise ValueError(
             f'several processes need a folder of shards (got {files[0]!r}): write one '

@@ -52,7 +52,8 @@ def shard(
 
     Example: tgx-anchor shard 'mails/*.csv' --out shards/ --memory 4GB --skip-bad
     """
-    for name, value in (('known', table.known), ('members', table.members)):
+    for name in ('known', 'members', 'sep'):
+        value = getattr(table, name)
         if value:
             raise ValueError(
                 f"'--{name}' is not for 'shard', which reads tables with one row per "

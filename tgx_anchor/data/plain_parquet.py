@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from tgx_anchor.utils.messages import listed, shorten
+
 # The physical types whose values lie side by side in a page.
 WIDTHS = {'INT32': '<i4', 'INT64': '<i8', 'FLOAT': '<f4', 'DOUBLE': '<f8'}
 # The greatest size of a page, whose header has 32 bits for it.
@@ -64,6 +66,11 @@ def map_parquet(path: Path, names: list[str]) -> dict[str, NDArray[Any]]:
         found = content.metadata.row_group(0) if content.num_row_groups == 1 else None
         columns = {} if found is None else _columns(found)
         for name in names:
+            if name not in content.schema.names:
+                raise ValueError(
+                    f'{path.name!r} must have the column {shorten(name)} (got the '
+                    f'columns {listed(content.schema.names)})'
+                )
             place = None
             level = content.schema.column(content.schema.names.index(name))
             if name in columns and level.max_definition_level == 0:

@@ -68,7 +68,7 @@ class ShardFile:
         self.check_size(root, name)
         path = root / self.file
         code = _hash(path)
-        if code != self.sha256:
+        if code != self.sha256.lower():
             raise ValueError(
                 f'{name} is changed: {str(path)!r} must have the SHA-256 code '
                 f'{self.sha256[:16]}... (got {code[:16]}...)'

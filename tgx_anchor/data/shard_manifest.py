@@ -1,9 +1,9 @@
 """Manifest of a folder of shards: counts, columns and checksums."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tgx_anchor.data.shard_file import ShardFile
 from tgx_anchor.utils.messages import one_line, shorten
@@ -11,7 +11,12 @@ from tgx_anchor.utils.messages import one_line, shorten
 MANIFEST = '_manifest.json'
 FORMAT = 'tgx_anchor shards'
 VERSION = 1
-KEYS = ('x', 'hyperedge_attr', 'incidence_attr')
+# The files that hold the columns of attributes.
+KEYS = {'x': 'nodes', 'hyperedge_attr': 'hyperedges', 'incidence_attr': 'incidences'}
+# Values of other types are checked where they are used.
+TYPES = (int, str)
+
+T = TypeVar('T')
 
 
 @dataclass(frozen=True)
@@ -86,9 +91,9 @@ class ShardManifest:
             if kind != (FORMAT, VERSION):
                 raise ValueError(f'the format {shorten(kind)}')
             for key in ('nodes', 'rejected'):
-                values[key] = [ShardFile(**entry) for entry in values.get(key, [])]
+                values[key] = [_make(ShardFile, e) for e in values.get(key, [])]
             values['shards'] = [_read_shard(entry) for entry in values['shards']]
-            out = cls(**values)
+            out = _make(cls, values)
             out._check()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -108,6 +113,8 @@ class ShardManifest:
                 raise ValueError(
                     f'{name!r} {getattr(self, name):,} and {found:,} in its files'
                 )
+        if not self.shards or not self.nodes:
+            raise ValueError(f'no files of {"nodes" if self.shards else "shards"}')
         number = 0
         for i, shard in enumerate(self.shards):
             if shard.first_hyperedge != number:
@@ -129,6 +136,13 @@ class ShardManifest:
         odd = set(self.attributes).difference(KEYS)
         if odd:
             raise ValueError(f'attributes of {shorten(min(odd))}')
+        for key, stored in self.attributes.items():
+            lost = set(dict(stored)).difference(self.columns[KEYS[key]])
+            if lost:
+                raise ValueError(
+                    f'the attribute {shorten(min(lost))} of {key!r}, and no such '
+                    f'column in {KEYS[key]!r}'
+                )
 
     def to_json(self) -> str:
         r"""Returns the manifest as text."""
@@ -137,5 +151,21 @@ class ShardManifest:
 
 
 def _read_shard(entry: dict[str, Any]) -> Shard:
-    files = {key: ShardFile(**entry[key]) for key in ('incidences', 'hyperedges')}
-    return Shard(**{**entry, **files})
+    files = {key: _make(ShardFile, entry[key]) for key in ('incidences', 'hyperedges')}
+    return _make(Shard, {**entry, **files})
+
+
+def _make(kind: type[T], values: dict[str, Any]) -> T:
+    # The object of a part of the manifest, if it has the right keys and types.
+    known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name not in known:
+            raise ValueError(f'the key {shorten(name)}, which has no meaning')
+        wanted = known[name].type
+        if wanted in TYPES and type(value) is not wanted:
+            raise ValueError(f'{shorten(value)} for {name!r}')
+    for name, entry in known.items():
+        is_needed = entry.default is MISSING and entry.default_factory is MISSING
+        if is_needed and name not in values:
+            raise ValueError(f'no key {name!r}')
+    return kind(**values)

@@ -2,12 +2,14 @@
 
 from bisect import bisect_left, bisect_right
 from functools import cached_property
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import torch
 from numpy.typing import NDArray
@@ -20,7 +22,10 @@ from tgx_anchor.data.rank_part import RankPart
 from tgx_anchor.data.shard_manifest import Shard, ShardManifest
 from tgx_anchor.utils import Ranks
 from tgx_anchor.utils.mapped import mapped_empty
-from tgx_anchor.utils.messages import shorten
+from tgx_anchor.utils.messages import listed, shorten
+
+# The kinds of numbers of NumPy.
+WORDS = {'b': 'booleans', 'iu': 'integers', 'iuf': 'numbers'}
 
 
 class ShardedAnchorData:
@@ -84,6 +89,12 @@ class ShardedAnchorData:
         return len(self.manifest.shards)
 
     # Checks ##################################################################
+
+    @property
+    def _is_foreign(self) -> bool:
+        # Whether another program has written the shards, whose content may be other
+        # than what the format asks for.
+        return not self.manifest.settings
 
     def verify(self, shards: 'list[int] | range | None' = None) -> None:
         r"""Compares the checksums of shards and of the nodes, and raises a
@@ -150,6 +161,15 @@ class ShardedAnchorData:
         first = shard.first_hyperedge
         end = first + shard.num_hyperedges
         _check_range(f'hyperedge of shard {number}', out['hyperedge'], first, end)
+        for name, value in out.items():
+            kinds = {'y': 'b', 'role': 'iu'}.get(name, 'iuf')
+            if name not in ('node', 'hyperedge') and value.dtype.kind not in kinds:
+                raise ValueError(
+                    f'{shorten(name)} of shard {number} must be {WORDS[kinds]} '
+                    f'(got {value.dtype})'
+                )
+        if self._is_foreign:
+            _check_rows(number, shard.num_known, out)
         return out
 
     def shard(self, number: int, ids: bool = True) -> AnchorData:
@@ -175,21 +195,35 @@ class ShardedAnchorData:
         return self._build(index, shard.num_hyperedges, levels)
 
     def _hyperedges(self, shard: Shard, ids: bool) -> dict[str, Any]:
-        names = [n for n in self.manifest.columns['hyperedges'] if n != 'hyperedge']
-        if not ids:
-            names.remove('id')
-        table = pa.parquet.read_table(
-            self.root / shard.hyperedges.file, columns=names, partitioning=None
-        )
+        unread = ('hyperedge',) if ids else ('hyperedge', 'id')
+        names = [n for n in self.manifest.columns['hyperedges'] if n not in unread]
+        path = self.root / shard.hyperedges.file
+        if self._is_foreign:
+            _check_order(path, 'hyperedge', shard.first_hyperedge)
+        table = _read_columns(path, names)
         out: dict[str, Any] = {}
         if ids:
-            out['hyperedge_id'] = _to_ids(table.column('id'))
+            out['hyperedge_id'] = _to_ids(self._ids(table, path))
         if 'time' in names:
-            time = table.column('time').cast(pa.float64()).to_numpy()
-            out['hyperedge_time'] = _to_tensor(time)
+            time = table.column('time')
+            _check_numeric(path, 'time', time.type)
+            out['hyperedge_time'] = _to_tensor(time.cast(pa.float64()).to_numpy())
         stored = self.manifest.attributes.get('hyperedge_attr', {})
-        columns = {name: table.column(name).to_numpy() for name in stored}
+        columns = {name: _to_numbers(path, name, table) for name in stored}
         return out | self._features('hyperedge_attr', columns)
+
+    def _ids(self, table: pa.Table, path: Path) -> pa.ChunkedArray:
+        column = table.column('id')
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if self._is_foreign:
+            count = pc.count_distinct(column).as_py()
+            if count < len(column):
+                raise ValueError(
+                    f"'id' of {_shown(path)} must differ in all rows (got "
+                    f'{count:,} ids in {len(column):,} rows)'
+                )
+        return column
 
     def _features(
         self, key: str, columns: dict[str, NDArray[Any]]
@@ -261,13 +295,20 @@ class ShardedAnchorData:
         total = sum(counts)
         # A shard belongs to the process in whose share of all incidences its middle
         # lies.
-        middle = [sum(counts[:i]) + n / 2 for i, n in enumerate(counts)]
+        begins = accumulate(counts, initial=0)
+        middle = [begin + n / 2 for begin, n in zip(begins, counts, strict=False)]
         owner = [min(int(m * size / max(total, 1)), size - 1) for m in middle]
         return range(bisect_left(owner, rank), bisect_right(owner, rank))
 
     def _make_part(self, ranks: Ranks) -> AnchorData:
         chosen = self.shards_of(ranks.rank, ranks.size)
         self.verify(chosen)
+        if self._is_foreign:
+            # Not after all has been computed, when the ids are needed.
+            self._check_id_types()
+            self._read_node_ids()
+            for i in chosen:
+                self._hyperedges(self._get(i), True)
         counts = [shard.incidences.num_rows for shard in self.manifest.shards]
         before = self.manifest.shards[: chosen.start]
         first = sum(shard.num_hyperedges for shard in before)
@@ -285,12 +326,12 @@ class ShardedAnchorData:
     @cached_property
     def node_id(self) -> Ids:
         r"""The ids of all nodes, integers as a tensor or strings as a list."""
-        return _to_ids(self._read_nodes(['id']).column('id'))
+        return _to_ids(self._read_node_ids())
 
     @cached_property
     def node_ids(self) -> pa.Array:
         r"""The ids of all nodes, as an array of Arrow."""
-        column = self._read_nodes(['id']).column('id')
+        column = self._read_node_ids()
         if not pa.types.is_integer(column.type):
             # Arrays of other strings end at two gigabytes.
             column = column.cast(pa.large_string())
@@ -303,19 +344,30 @@ class ShardedAnchorData:
         if not stored:
             return None
         table = self._read_nodes(stored)
-        columns = {name: table.column(name).to_numpy() for name in stored}
+        path = self.root / self.manifest.nodes[0].file
+        columns = {name: _to_numbers(path, name, table) for name in stored}
         return self._features('x', columns)['x']
+
+    def _read_node_ids(self) -> pa.ChunkedArray:
+        path = self.root / self.manifest.nodes[0].file
+        return self._ids(self._read_nodes(['id']), path)
 
     def _read_nodes(self, names: list[str]) -> pa.Table:
         self._verify_nodes()
-        return pa.concat_tables(
-            [
-                pa.parquet.read_table(
-                    self.root / file.file, columns=names, partitioning=None
+        tables = []
+        first = 0
+        for file in self.manifest.nodes:
+            path = self.root / file.file
+            if self._is_foreign:
+                _check_order(path, 'node', first)
+            tables.append(_read_columns(path, names))
+            first += file.num_rows
+            if tables[-1].schema != tables[0].schema:
+                raise ValueError(
+                    f'{_shown(path)} must have the types of the other files of nodes '
+                    f'(got {listed(map(str, tables[-1].schema.types))})'
                 )
-                for file in self.manifest.nodes
-            ]
-        )
+        return pa.concat_tables(tables)
 
     # All #####################################################################
 
@@ -324,11 +376,28 @@ class ShardedAnchorData:
         :meth:`AnchorData.from_incidence` reads from the table.
         """
         self.verify()
+        if self._is_foreign:
+            self._check_id_types()
         index, levels = self._read(range(self.num_shards), ids=True)
         levels['node_id'] = self.node_id
         if self.x is not None:
             levels['x'] = self.x
         return self._build(index, self.num_hyperedges, levels)
+
+    def _check_id_types(self) -> None:
+        # Those of a shard without groups may have any type.
+        kinds: dict[bool, int] = {}
+        for i, shard in enumerate(self.manifest.shards):
+            if shard.num_hyperedges:
+                schema = pa.parquet.read_schema(self.root / shard.hyperedges.file)
+                at = schema.get_field_index('id')
+                is_integer = at >= 0 and pa.types.is_integer(schema.types[at])
+                kinds.setdefault(is_integer, i)
+        if len(kinds) > 1:
+            raise ValueError(
+                f'the ids of groups must be integers in all shards, or in none (got '
+                f'integers in shard {kinds[True]}, and none in shard {kinds[False]})'
+            )
 
     def _read(
         self, chosen: range, ids: bool = False, is_mapped: bool = False
@@ -375,8 +444,95 @@ def _check_range(name: str, value: NDArray[Any], low: int, high: int) -> None:
     if value.dtype.kind not in 'iu' or (
         len(value) and not low <= int(value.min()) <= int(value.max()) < high
     ):
-        got = (int(value.min()), int(value.max())) if len(value) else value.dtype
+        got: Any = value.dtype
+        if value.dtype.kind in 'iu':
+            got = (int(value.min()), int(value.max()))
         raise ValueError(f'{name} must be integers in [{low}, {high}) (got {got})')
+
+
+def _check_rows(number: int, num_known: int, columns: dict[str, NDArray[Any]]) -> None:
+    node, hyperedge = columns['node'], columns['hyperedge']
+    known = len(np.unique(hyperedge[columns['y']]))
+    if known != num_known:
+        raise ValueError(
+            f'shard {number} must have {num_known:,} groups with an anchor, as the '
+            f'manifest says (got {known:,})'
+        )
+    if (hyperedge[1:] < hyperedge[:-1]).any():
+        raise ValueError(
+            f'shard {number} must list its members group by group, by the numbers of '
+            f'the groups (got a lower number after a higher one)'
+        )
+    order = np.lexsort((node, hyperedge))
+    node, hyperedge = node[order], hyperedge[order]
+    same = (node[1:] == node[:-1]) & (hyperedge[1:] == hyperedge[:-1])
+    if same.any():
+        place = int(np.flatnonzero(same)[0])
+        raise ValueError(
+            f'shard {number} must list each member of a group once (got node '
+            f'{node[place]} again in hyperedge {hyperedge[place]})'
+        )
+
+
+def _shown(path: Path) -> str:
+    # Files of groups have the names of those of incidences.
+    return repr(f'{path.parent.name}/{path.name}')
+
+
+def _check_order(path: Path, name: str, first: int) -> None:
+    # The column of numbers of nodes or groups.
+    value = _read_columns(path, [name]).column(name).to_numpy()
+    end = first + len(value)
+    if value.dtype.kind not in 'iu' or not np.array_equal(value, np.arange(first, end)):
+        raise ValueError(
+            f'{name!r} of {_shown(path)} must be the integers in [{first}, {end}) in '
+            f'their order (got {shorten(value.tolist())})'
+        )
+
+
+def _read_columns(path: Path, names: list[str]) -> pa.Table:
+    found = pa.parquet.read_schema(path).names
+    lost = [name for name in names if name not in found]
+    if lost:
+        raise ValueError(
+            f'{_shown(path)} must have the column {shorten(lost[0])} (got the columns '
+            f'{listed(found)})'
+        )
+    table = pa.parquet.read_table(path, columns=names, partitioning=None)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name != 'time' and column.null_count:
+            raise ValueError(
+                f'{shorten(name)} must not be null in any row of {_shown(path)} (got '
+                f'{column.null_count:,} nulls)'
+            )
+        if name == 'id':
+            _check_id_type(path, column.type)
+    return table
+
+
+def _check_id_type(path: Path, kind: pa.DataType) -> None:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_text = str(kind) in ('string', 'large_string', 'string_view')
+    if not is_text and not pa.types.is_integer(kind):
+        raise ValueError(
+            f"'id' of {_shown(path)} must hold integers or strings (got {kind})"
+        )
+
+
+def _check_numeric(path: Path, name: str, kind: pa.DataType) -> None:
+    # A column without a value may have no type.
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if not is_number and not pa.types.is_null(kind):
+        raise ValueError(
+            f'{shorten(name)} of {_shown(path)} must hold numbers (got {kind})'
+        )
+
+
+def _to_numbers(path: Path, name: str, table: pa.Table) -> NDArray[Any]:
+    column = table.column(name)
+    _check_numeric(path, name, column.type)
+    return np.asarray(column.to_numpy())
 
 
 def _to_tensor(value: NDArray[Any]) -> Tensor:

@@ -67,6 +67,11 @@ class ShardStore:
         try:
             con: DuckDBPyConnection = duckdb.connect(path, config=self._options)
         except duckdb.IOException as error:
+            if 'not a valid DuckDB database' in str(error):
+                raise ValueError(
+                    f'{path!r} must be the database of an earlier run (got another '
+                    f'file; remove it to begin again)'
+                ) from error
             raise ValueError(
                 f'{path!r} must not be in use by another process (got '
                 f'{one_line(error)})'

@@ -22,7 +22,7 @@ from tgx_anchor.io.group_columns import PREFIXES
 from tgx_anchor.io.membership_reader import MembershipReader
 from tgx_anchor.io.shard_reading import ShardReading
 from tgx_anchor.io.shard_store import FILE, ShardStore
-from tgx_anchor.io.table import Table
+from tgx_anchor.io.table import Table, get_suffix
 
 Progress = Callable[[str, int, int], None]
 
@@ -256,12 +256,15 @@ class ShardWriter:
                 self.store.reject(bad, number)
 
     def _first_bad(self) -> list[BadRow]:
-        units = {
-            str(file.path): 'row' if file.text is None else 'line'
-            for file in self.stream.files
-        }
+        # The run that found them may have named the files in another way.
         return [
-            BadRow(file, line, reason, text, units[file])
+            BadRow(
+                file,
+                line,
+                reason,
+                text,
+                'row' if get_suffix(Path(file)) == '.parquet' else 'line',
+            )
             for file, line, reason, text in self.store.first_rejected()
         ]
 
@@ -466,4 +469,4 @@ def _list_notes(
 
 
 def _is_integer_text(text: str) -> bool:
-    return bool(re.match(INTEGER, text)) and abs(int(text)) < 2**63
+    return bool(re.fullmatch(INTEGER, text)) and abs(int(text)) < 2**63

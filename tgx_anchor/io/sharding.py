@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tgx_anchor.data import ShardedAnchorData
 from tgx_anchor.data.shard_manifest import MANIFEST, ShardManifest
 from tgx_anchor.io.group_columns import GroupColumns
 from tgx_anchor.io.membership_reader import MembershipReader
@@ -15,7 +16,7 @@ from tgx_anchor.io.shard_store import ShardStore
 from tgx_anchor.io.shard_writer import WORK, Progress, ShardWriter
 from tgx_anchor.io.table_stream import TableStream
 from tgx_anchor.utils.fingerprint import digest
-from tgx_anchor.utils.messages import shorten
+from tgx_anchor.utils.messages import one_line, shorten
 
 Source = str | PathLike[str] | Sequence[str | PathLike[str]]
 UNITS = {'': 1, 'K': 10**3, 'M': 10**6, 'G': 10**9, 'T': 10**12}
@@ -144,6 +145,13 @@ def _reuse(root: Path, code: str) -> ShardReading:
             f"'out' must be a new folder (got {str(root)!r}, which holds the shards of "
             f'another table or of other options)'
         )
+    try:
+        ShardedAnchorData(root)
+    except ValueError as error:
+        raise ValueError(
+            f"'out' must be a new folder, or one of whole shards (got {str(root)!r}: "
+            f'{one_line(error)}; remove it to write it again)'
+        ) from error
     # The run that wrote them may have been stopped before it could do this.
     shutil.rmtree(root / WORK, ignore_errors=True)
     return ShardReading(manifest, False)

@@ -214,7 +214,13 @@ class TableStream:
         """
         file = self.files[number]
         for part in file.parts():
-            columns = {n: self._convert(n, part.columns[n]) for n in self.types}
+            try:
+                columns = {n: self._convert(n, part.columns[n]) for n in self.types}
+            except pa.ArrowException as error:
+                raise ValueError(
+                    f"'table' must have columns of the same types in all files (got "
+                    f'{one_line(error)} in {str(file.path)!r})'
+                ) from error
             yield replace(part, columns=columns, is_text=self.is_text)
 
     def describe(self, number: int, rows: Sequence[int]) -> list[BadRow]:

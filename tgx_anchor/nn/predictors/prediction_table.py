@@ -158,6 +158,9 @@ def _ids(data: AnchorData, key: str, size: int) -> 'pa.Array':
         value = np.arange(size)
     if isinstance(value, Tensor):
         value = value.cpu().numpy()
+    if isinstance(value, list) and not value:
+        # Arrow would give them no type, other than that of files with groups.
+        return pa.array([], pa.string())
     try:
         return pa.array(value)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -72,9 +72,13 @@ def write_shard_predictions(
             begin = end
         return count
 
-    known, predicted, empty = ranks.sum_(
-        ranks.together(write).to(ranks.device)
-    ).tolist()
+    try:
+        written = ranks.together(write)
+    except BaseException:
+        if ranks.is_first:
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    known, predicted, empty = ranks.sum_(written.to(ranks.device)).tolist()
     counts = {
         'num_groups': data.num_hyperedges,
         'num_people': data.num_nodes,
@@ -102,6 +106,12 @@ def check_folder(target: Path) -> None:
     Args:
         target (Path): The folder.
     """
+    if target.name in ('', '..'):
+        # The folder is replaced as a whole, under its own name.
+        raise ValueError(
+            f"'root' must be the name of a folder, new or of earlier predictions (got "
+            f'{str(target)!r})'
+        )
     if not target.absolute().parent.is_dir():
         raise ValueError(
             f"'root' must be in a folder that exists (got {str(target)!r})"
