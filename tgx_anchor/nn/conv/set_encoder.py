@@ -6,6 +6,7 @@ from torch.nn import Linear, ModuleList
 from torch.nn.functional import dropout
 from torch_geometric.nn.inits import reset
 
+from tgx_anchor.data.hyperedge_index import Copies
 from tgx_anchor.nn.conv._set_product import nonempty_sets
 from tgx_anchor.nn.conv.induced_set_attention import InducedSetAttention
 from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
@@ -98,6 +99,7 @@ class SetEncoder(torch.nn.Module):
         num_sets: int,
         query: Tensor | None = None,
         rank: Tensor | None = None,
+        copies: Copies | None = None,
     ) -> Tensor:
         r"""Runs the forward pass.
 
@@ -109,12 +111,15 @@ class SetEncoder(torch.nn.Module):
                 learned seed; zeros if :obj:`None`. (default: :obj:`None`)
             rank (torch.Tensor, optional): The ranks of the members, unless they are
                 left out. (default: :obj:`None`)
+            copies (Copies, optional): If given, :obj:`x` and :obj:`rank` hold the
+                members of one set out of all that are the same, whose blocks of
+                attention are run once. (default: :obj:`None`)
 
         Shapes:
-            - **x:** :math:`(P, F)`
+            - **x:** :math:`(P, F)`, or fewer rows with :obj:`copies`
             - **index:** :math:`(P)`
             - **query:** :math:`(S, Q)`
-            - **rank:** :math:`(P, R)`
+            - **rank:** :math:`(P, R)`, or fewer rows with :obj:`copies`
             - **output:** :math:`(S, \mathrm{out})`
         """
         if self.lin_rank is not None:
@@ -124,11 +129,15 @@ class SetEncoder(torch.nn.Module):
                 )
             x = self.lin_rank(rank.to(x.dtype)).add_(x)
         # Empty sets need no inducing points.
-        number, count = nonempty_sets(index, num_sets)
+        part = index if copies is None else copies.hyperedge
+        number, count = nonempty_sets(part, num_sets)
         for isab in self.isabs:
             x = isab(x, number, count)
+        if copies is not None:
+            # Before the dropout, which differs between copies.
+            x = x.index_select(0, copies.row)
         # In place, unless it is the tensor of the caller.
-        is_own = len(self.isabs) > 0
+        is_own = len(self.isabs) > 0 or copies is not None
         x = dropout(x, self.dropout, self.training, inplace=is_own)
         if isinstance(self.block, SeededAttention):
             out = self.block(x, index, num_sets)
