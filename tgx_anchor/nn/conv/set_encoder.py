@@ -11,6 +11,11 @@ from tgx_anchor.nn.conv._set_product import nonempty_sets
 from tgx_anchor.nn.conv.induced_set_attention import InducedSetAttention
 from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
 from tgx_anchor.nn.conv.seeded_attention import SeededAttention
+from tgx_anchor.utils import is_sorted
+
+# Members that attend at once on a CPU: what they need only for a moment is small enough
+# for its memory to be used again, and fresh memory costs more time than the sums.
+_BLOCK = 2**14
 
 
 class SetEncoder(torch.nn.Module):
@@ -131,8 +136,7 @@ class SetEncoder(torch.nn.Module):
         # Empty sets need no inducing points.
         part = index if copies is None else copies.hyperedge
         number, count = nonempty_sets(part, num_sets)
-        for isab in self.isabs:
-            x = isab(x, number, count)
+        x = self._attend(x, number, count)
         if copies is not None:
             # Before the dropout, which differs between copies.
             x = x.index_select(0, copies.row)
@@ -151,5 +155,37 @@ class SetEncoder(torch.nn.Module):
         result: Tensor = self.lin(out)
         return result
 
+    def _attend(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+        cuts = _cuts(index) if len(self.isabs) > 0 else None
+        if cuts is None:
+            return self._attend_at_once(x, index, num_sets)
+        size, first = cuts
+        # Split, since the gradient of a slice has the size of the whole.
+        parts = zip(x.split(size), index.split(size), strict=True)
+        ends = [*first[1:], num_sets]
+        return torch.cat(
+            [
+                self._attend_at_once(part, number - start, end - start)
+                for (part, number), start, end in zip(parts, first, ends, strict=True)
+            ]
+        )
+
+    def _attend_at_once(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+        for isab in self.isabs:
+            x = isab(x, index, num_sets)
+        return x
+
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'
+
+
+def _cuts(index: Tensor) -> tuple[list[int], list[int]] | None:
+    # The sizes of blocks of whole sets, and their first sets; None for a single block.
+    if torch.compiler.is_compiling() or index.device.type != 'cpu':
+        return None
+    if index.numel() <= _BLOCK or not is_sorted(index):
+        return None
+    first = index[::_BLOCK].unique()
+    start = torch.searchsorted(index, first)
+    size = torch.diff(start, append=start.new_tensor([index.numel()]))
+    return size.tolist(), first.tolist()
