@@ -105,13 +105,14 @@ def run(
     return [*out, *(grad for grad in grads if grad is not None)], seen[0]
 
 
+@pytest.mark.parametrize('hyperedge_channels', [None, 6])
 @pytest.mark.parametrize('rank_channels', [0, 4])
 @pytest.mark.parametrize('training', [False, True])
 @pytest.mark.parametrize('is_part', [False, True])
 def test_copies_are_encoded_once(
-    rank_channels: int, training: bool, is_part: bool
+    hyperedge_channels: int | None, rank_channels: int, training: bool, is_part: bool
 ) -> None:
-    conv = make(rank_channels=rank_channels).train(training)
+    conv = make(hyperedge_channels, rank_channels).train(training)
     conv.to_hyperedge.dropout = conv.to_node.dropout = 0.5
     index = HyperedgeIndex(to_index(COPIED), NUM_NODES, num_targets=9)
     rank = random(NUM_NODES, 4, seed=3)[index.node] if rank_channels else None
