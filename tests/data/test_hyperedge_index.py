@@ -134,6 +134,73 @@ def test_from_data(data: AnchorData, count: int) -> None:
             assert torch.equal(index.as_tensor()[:, part.take(rows)], part.as_tensor())
 
 
+# Copies ##########################################################################
+
+
+def check_copies(index: HyperedgeIndex) -> None:
+    # The members of a hyperedge, each with its multiplicity, lie in one new hyperedge.
+    copies = index.copies
+    if copies is None:
+        return
+    incidence, hyperedge, row = copies
+    first = incidence[row]
+    assert torch.equal(index.node[first], index.node)
+    for number in index.hyperedge.unique().tolist():
+        rows = row[index.hyperedge == number]
+        (new,) = hyperedge[rows].unique()
+        assert sorted(rows.tolist()) == (hyperedge == new).nonzero().view(-1).tolist()
+    assert int(hyperedge.max()) < index.num_hyperedges
+
+
+@SETTINGS
+@given(incidences())
+def test_copies(drawn: tuple[Tensor, Groups, int]) -> None:
+    tensor, groups, num_nodes = drawn
+    # Once more in reverse order, so that there are some.
+    again = torch.stack([tensor[0], tensor[1] + len(groups)]).flip(1)
+    tensor = torch.cat([tensor, again], dim=1)
+    index = HyperedgeIndex(tensor, num_nodes, 2 * len(groups))
+    assert (index.copies is None) == (tensor.numel() == 0)
+    assert index.copies is index.copies
+    check_copies(index)
+
+
+def test_copies_by_hand() -> None:
+    groups = [[2, 0], [1], [], [0, 2], [2, 2, 0], [0, 0, 2], [1], [0, 2, 2], [0, 2]]
+    copies = HyperedgeIndex(to_index(groups), 3).copies
+    assert copies is not None
+    # Members in the order of their nodes; [2, 2, 0] has another multiplicity, and is
+    # not compared with its own copies, since its nodes are those of [2, 0].
+    assert copies.incidence[:3].tolist() == [1, 0, 2]
+    assert copies.hyperedge[:3].tolist() == [0, 0, 1]
+    assert copies.row[:5].tolist() == [1, 0, 2, 0, 1]
+    assert copies.row[-2:].tolist() == [0, 1]
+    check_copies(HyperedgeIndex(to_index(groups), 3))
+
+
+def test_few_copies_are_not_worth_it() -> None:
+    groups = [[v, v + 1] for v in range(40)]
+    assert HyperedgeIndex(to_index([*groups, [1, 0]])).copies is None
+    assert HyperedgeIndex(to_index(groups * 2)).copies is not None
+    assert HyperedgeIndex(CHAIN[:, :0], 3, 4).copies is None
+
+
+def test_copies_of_parts_and_on_devices(device: torch.device) -> None:
+    tensor = to_index([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 4], [4, 3]])
+    index = HyperedgeIndex(tensor, 5, 7, num_targets=1)
+    assert index.copies is not None
+    for part in index.trim(2):
+        assert part.copies is not None
+        assert part.copies.row.numel() == part.num_incidences
+        check_copies(part)
+        check_copies(part.received)
+    moved = index.to(device)
+    assert moved.copies is not None
+    for value in moved.copies:
+        assert value.device.type == device.type
+    check_copies(moved.cpu())
+
+
 # Parts ###########################################################################
 
 

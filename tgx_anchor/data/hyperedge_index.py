@@ -6,11 +6,18 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch_geometric.utils import cumsum
+from torch_geometric.utils import cumsum, scatter
 from typing_extensions import Self
 
 from tgx_anchor.data.anchor_data import AnchorData
-from tgx_anchor.utils import index_ptr, is_sorted
+from tgx_anchor.utils import (
+    distinct_hyperedges,
+    index_ptr,
+    is_sorted,
+)
+
+# Reading the results of copies takes time, too.
+_MOST_KEPT = 0.95
 
 
 class Segments(NamedTuple):
@@ -30,6 +37,27 @@ class Segments(NamedTuple):
     ptr: Tensor
     source: Tensor
     perm: Tensor | None
+
+
+class Copies(NamedTuple):
+    r"""Incidences of one hyperedge out of all that have the same members, for what is
+    the same in all of them: it is computed for these incidences, and then read by
+    :obj:`row`.
+
+    Args:
+        incidence (torch.Tensor): The incidences of the first of these hyperedges.
+        hyperedge (torch.Tensor): Their hyperedges, numbered anew; fewer than before.
+        row (torch.Tensor): For each incidence of the index, the place of its node and
+            of the members of its hyperedge in the other two.
+
+    Shapes:
+        - **incidence, hyperedge:** :math:`(R)`
+        - **row:** :math:`(P)`
+    """
+
+    incidence: Tensor
+    hyperedge: Tensor
+    row: Tensor
 
 
 class HyperedgeIndex:
@@ -123,6 +151,8 @@ class HyperedgeIndex:
         self._by_node: Segments | None = None
         self._by_hyperedge: Segments | None = None
         self._received: HyperedgeIndex | None = None
+        self._copies: Copies | None = None
+        self._has_copies: bool | None = None
 
     @classmethod
     def from_data(cls, data: AnchorData) -> Self:
@@ -206,6 +236,50 @@ class HyperedgeIndex:
             size = self.num_hyperedges
             self._by_hyperedge = _order(self.node, self.hyperedge, size, 1)
         return self._by_hyperedge
+
+    # Copies ##################################################################
+
+    @property
+    def copies(self) -> Copies | None:
+        r"""The incidences of one hyperedge for each set of members, or :obj:`None` if
+        there are nearly as many as hyperedges, or in a compiled graph. Members that are
+        repeated in a hyperedge stay separate.
+        """
+        if torch.compiler.is_compiling():
+            # Their number depends on values, which a traced graph has not.
+            return None
+        if self._has_copies is None:
+            self._copies = self._find_copies()
+            self._has_copies = self._copies is not None
+        return self._copies
+
+    def _find_copies(self) -> Copies | None:
+        size = self.num_hyperedges
+        # Sorted by node within hyperedges, members of copies have the same offset.
+        perm = torch.argsort(self.hyperedge * self.num_nodes + self.node, stable=True)
+        node, hyperedge = index = self.as_tensor().index_select(1, perm)
+        number = distinct_hyperedges(index, self.num_nodes, size)
+        place = torch.arange(max(size, perm.numel()), device=self.device)
+        order, place = place[:size], place[: perm.numel()]
+        first = scatter(order, number, 0, reduce='min')
+        if first.numel() > _MOST_KEPT * size or perm.numel() == 0:
+            return None
+        first = first.index_select(0, number)
+        # So far, repeated members count once.
+        ptr = index_ptr(hyperedge, size)
+        count = torch.diff(ptr)
+        first = torch.where(count.index_select(0, first) == count, first, order)
+        twin = place + (ptr.index_select(0, first) - ptr[:-1])[hyperedge]
+        differs = hyperedge[node != node.index_select(0, twin)]
+        first[differs] = differs
+        twin = place + (ptr.index_select(0, first) - ptr[:-1])[hyperedge]
+
+        kept = first == order
+        new = cumsum(kept.long())
+        kept = kept.index_select(0, hyperedge)
+        row = torch.empty_like(perm)
+        row[perm] = cumsum(kept.long()).index_select(0, twin)
+        return Copies(perm[kept], new.index_select(0, hyperedge[kept]), row)
 
     # Parts ###################################################################
 
@@ -332,6 +406,7 @@ class HyperedgeIndex:
         out._node_degree = self.node_degree[:num_nodes]
         out._hyperedge_size = self.hyperedge_size[:num_hyperedges]
         out.drawn_mask = out.num_targets = out._received = None
+        out._copies = out._has_copies = None
         return out
 
     # Conversions #############################################################
@@ -366,6 +441,8 @@ class HyperedgeIndex:
                 ptr, source, perm = value
                 perm = None if perm is None else function(perm)
                 setattr(out, name, Segments(function(ptr), function(source), perm))
+            elif isinstance(value, Copies):
+                setattr(out, name, Copies(*map(function, value)))
             elif isinstance(value, HyperedgeIndex):
                 setattr(out, name, value._apply(function))
         return out

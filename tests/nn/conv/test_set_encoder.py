@@ -1,8 +1,10 @@
 import pytest
 import torch
+from torch import Tensor
 
 from tests.nn.conv.slow_sets import num_parameters, random, slow_encoder
 from tests.strategies import one_line_error
+from tgx_anchor.nn.conv import set_encoder
 from tgx_anchor.nn.conv.set_encoder import SetEncoder
 
 # Sets 1 and 4 are empty.
@@ -77,6 +79,32 @@ def test_dropout_before_and_after_pooling() -> None:
     module(x, INDEX, 5)
     assert torch.equal(seen[0], x)
     assert (seen[1] != 0).all()
+
+
+@pytest.mark.parametrize('block', [1, 2, 3, 100])
+def test_blocks_of_sets(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    module = SetEncoder(3, 2, None, 0, 8, dropout=0.5).double()
+    x, wish = random(7, 3).requires_grad_(), random(5, 2, seed=3)
+    index = INDEX.sort().values
+    seen: list[tuple[int, int]] = []
+    module.isabs[0].register_forward_pre_hook(
+        lambda _, args: seen.append((args[0].size(0), args[2]))
+    )
+
+    def run(index: Tensor) -> list[Tensor]:
+        torch.manual_seed(1)
+        out = module(x, index, 5)
+        return [out, *torch.autograd.grad((out * wish).sum(), [x, *used])]
+
+    used = [p for n, p in module.named_parameters() if not n.endswith('lin_key.bias')]
+    expected = run(index)
+    monkeypatch.setattr(set_encoder, '_BLOCK', block)
+    torch.testing.assert_close(run(index), expected, rtol=1e-12, atol=1e-12)
+    # Whole sets only; sets without order are not cut.
+    cut = [(7, 3)] if block == 100 else [(3, 1), (3, 1), (1, 1)]
+    run(INDEX)
+    assert seen == [(7, 3), *cut, (7, 3)]
 
 
 def test_bad_arguments() -> None:

@@ -1,5 +1,8 @@
+from copy import copy
+
 import pytest
 import torch
+from torch import Tensor
 
 from tests.nn.conv.slow_sets import (
     DRAWN,
@@ -61,6 +64,82 @@ def test_ranks_in_single_precision() -> None:
     torch.testing.assert_close(
         node, conv(x, INDEX, incidence_rank=rank)[0], rtol=1e-5, atol=1e-5
     )
+
+
+# Copies in the same and in another order, of singletons, with repeated members (the
+# same and other multiplicities), and an empty group.
+COPIED = [
+    [0, 1, 2],
+    [3],
+    [2, 0, 1],
+    [],
+    [3],
+    [4, 4, 5],
+    [5, 4, 4],
+    [5, 5, 4],
+    [1, 0, 2],
+]
+COPIED += [[6, 2], [2, 6], [0, 1, 2]]
+
+
+def run(
+    conv: WHATsNetConv, index: HyperedgeIndex, rank: Tensor | None, copies: bool
+) -> tuple[list[Tensor], int]:
+    # Outputs, gradients, and the number of members that the first block sees.
+    seen: list[int] = []
+    hook = conv.to_hyperedge.isabs[0].register_forward_pre_hook(
+        lambda _, args: seen.append(args[0].size(0))
+    )
+    x = random(index.num_nodes, 5).requires_grad_()
+    state = random(index.num_hyperedges, 6, seed=1).requires_grad_()
+    torch.manual_seed(1)
+    if not copies:
+        index = copy(index)
+        index._has_copies, index._copies = False, None
+    out = conv(x, index, hyperedge_attr=state, incidence_rank=rank)
+    loss = sum((o * random(*o.size(), seed=2)).sum() for o in out)
+    assert isinstance(loss, Tensor)
+    given = [x, state, *conv.parameters()]
+    grads = torch.autograd.grad(loss, given, allow_unused=True)
+    hook.remove()
+    return [*out, *(grad for grad in grads if grad is not None)], seen[0]
+
+
+@pytest.mark.parametrize('hyperedge_channels', [None, 6])
+@pytest.mark.parametrize('rank_channels', [0, 4])
+@pytest.mark.parametrize('training', [False, True])
+@pytest.mark.parametrize('is_part', [False, True])
+def test_copies_are_encoded_once(
+    hyperedge_channels: int | None, rank_channels: int, training: bool, is_part: bool
+) -> None:
+    conv = make(hyperedge_channels, rank_channels).train(training)
+    conv.to_hyperedge.dropout = conv.to_node.dropout = 0.5
+    index = HyperedgeIndex(to_index(COPIED), NUM_NODES, num_targets=9)
+    rank = random(NUM_NODES, 4, seed=3)[index.node] if rank_channels else None
+    if is_part:
+        index = index.trim(1)[0]
+        rank = None if rank is None else index.take(rank)
+    found, few = run(conv, index, rank, True)
+    expected, many = run(conv, index, rank, False)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    assert (few, many) == (12, index.num_incidences)
+
+
+def test_copies_whose_ranks_differ() -> None:
+    conv, index = make().train(), HyperedgeIndex(to_index(COPIED), NUM_NODES)
+    rank = random(NUM_NODES, 4, seed=3)[index.node]
+    rank[-1, 2] += 1
+    found, count = run(conv, index, rank, True)
+    assert count == index.num_incidences
+    expected, _ = run(conv, index, rank, False)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_no_copies_are_sought_without_attention(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(HyperedgeIndex, 'copies', property(lambda _: 1 / 0))
+    make(rank_channels=0, num_isabs=0)(random(NUM_NODES, 5), INDEX)
 
 
 def test_parameters() -> None:

@@ -151,7 +151,10 @@ class MultiheadAttentionBlock(torch.nn.Module):
         weight = softmax(score, index, num_nodes=num_sets)
         value = self._split(self.lin_value(key))
         out = collect(weight, value, index, num_sets).add_(q)
-        return self._feed_forward(out.flatten(2))
+        # As a matrix: its map is no view, whose gradients would be copied twice when
+        # it is changed in place.
+        result = self._feed_forward(out.view(-1, self.channels))
+        return result.view(num_sets, score.size(1), self.channels)
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         out = x

@@ -6,10 +6,16 @@ from torch.nn import Linear, ModuleList
 from torch.nn.functional import dropout
 from torch_geometric.nn.inits import reset
 
+from tgx_anchor.data.hyperedge_index import Copies
 from tgx_anchor.nn.conv._set_product import nonempty_sets
 from tgx_anchor.nn.conv.induced_set_attention import InducedSetAttention
 from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
 from tgx_anchor.nn.conv.seeded_attention import SeededAttention
+from tgx_anchor.utils import is_sorted
+
+# Members that attend at once on a CPU: what they need only for a moment is small enough
+# for its memory to be used again, and fresh memory costs more time than the sums.
+_BLOCK = 2**14
 
 
 class SetEncoder(torch.nn.Module):
@@ -98,6 +104,7 @@ class SetEncoder(torch.nn.Module):
         num_sets: int,
         query: Tensor | None = None,
         rank: Tensor | None = None,
+        copies: Copies | None = None,
     ) -> Tensor:
         r"""Runs the forward pass.
 
@@ -109,12 +116,15 @@ class SetEncoder(torch.nn.Module):
                 learned seed; zeros if :obj:`None`. (default: :obj:`None`)
             rank (torch.Tensor, optional): The ranks of the members, unless they are
                 left out. (default: :obj:`None`)
+            copies (Copies, optional): If given, :obj:`x` and :obj:`rank` hold the
+                members of one set out of all that are the same, whose blocks of
+                attention are run once. (default: :obj:`None`)
 
         Shapes:
-            - **x:** :math:`(P, F)`
+            - **x:** :math:`(P, F)`, or fewer rows with :obj:`copies`
             - **index:** :math:`(P)`
             - **query:** :math:`(S, Q)`
-            - **rank:** :math:`(P, R)`
+            - **rank:** :math:`(P, R)`, or fewer rows with :obj:`copies`
             - **output:** :math:`(S, \mathrm{out})`
         """
         if self.lin_rank is not None:
@@ -124,11 +134,14 @@ class SetEncoder(torch.nn.Module):
                 )
             x = self.lin_rank(rank.to(x.dtype)).add_(x)
         # Empty sets need no inducing points.
-        number, count = nonempty_sets(index, num_sets)
-        for isab in self.isabs:
-            x = isab(x, number, count)
+        part = index if copies is None else copies.hyperedge
+        number, count = nonempty_sets(part, num_sets)
+        x = self._attend(x, number, count)
+        if copies is not None:
+            # Before the dropout, which differs between copies.
+            x = x.index_select(0, copies.row)
         # In place, unless it is the tensor of the caller.
-        is_own = len(self.isabs) > 0
+        is_own = len(self.isabs) > 0 or copies is not None
         x = dropout(x, self.dropout, self.training, inplace=is_own)
         if isinstance(self.block, SeededAttention):
             out = self.block(x, index, num_sets)
@@ -142,5 +155,37 @@ class SetEncoder(torch.nn.Module):
         result: Tensor = self.lin(out)
         return result
 
+    def _attend(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+        cuts = _cuts(index) if len(self.isabs) > 0 else None
+        if cuts is None:
+            return self._attend_at_once(x, index, num_sets)
+        size, first = cuts
+        # Split, since the gradient of a slice has the size of the whole.
+        parts = zip(x.split(size), index.split(size), strict=True)
+        ends = [*first[1:], num_sets]
+        return torch.cat(
+            [
+                self._attend_at_once(part, number - start, end - start)
+                for (part, number), start, end in zip(parts, first, ends, strict=True)
+            ]
+        )
+
+    def _attend_at_once(self, x: Tensor, index: Tensor, num_sets: int) -> Tensor:
+        for isab in self.isabs:
+            x = isab(x, index, num_sets)
+        return x
+
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'
+
+
+def _cuts(index: Tensor) -> tuple[list[int], list[int]] | None:
+    # The sizes of blocks of whole sets, and their first sets; None for a single block.
+    if torch.compiler.is_compiling() or index.device.type != 'cpu':
+        return None
+    if index.numel() <= _BLOCK or not is_sorted(index):
+        return None
+    first = index[::_BLOCK].unique()
+    start = torch.searchsorted(index, first)
+    size = torch.diff(start, append=start.new_tensor([index.numel()]))
+    return size.tolist(), first.tolist()

@@ -3,7 +3,11 @@
 import torch
 from torch import Tensor
 
-from tgx_anchor.data.hyperedge_index import HyperedgeIndex, as_hyperedge_index
+from tgx_anchor.data.hyperedge_index import (
+    Copies,
+    HyperedgeIndex,
+    as_hyperedge_index,
+)
 from tgx_anchor.nn.conv.set_encoder import SetEncoder
 
 
@@ -127,13 +131,19 @@ class WHATsNetConv(torch.nn.Module):
                 "'incidence_rank' is missing: add it with 'AddWithinOrderRank', or "
                 "set 'rank_channels' to 0"
             )
-        size = index.num_hyperedges
+        member, rank = index.node, incidence_rank
+        copies = self._copies(index, rank)
+        if copies is not None:
+            member = member.index_select(0, copies.incidence)
+            if rank is not None:
+                rank = rank.index_select(0, copies.incidence)
         hyperedge = self.to_hyperedge(
-            x.index_select(0, index.node),
+            x.index_select(0, member),
             index.hyperedge,
-            size,
+            index.num_hyperedges,
             hyperedge_attr,
-            incidence_rank,
+            rank,
+            copies,
         )
         received = index.received
         if received is not index and incidence_rank is not None:
@@ -146,6 +156,18 @@ class WHATsNetConv(torch.nn.Module):
             incidence_rank,
         )
         return node, hyperedge
+
+    def _copies(self, index: HyperedgeIndex, rank: Tensor | None) -> Copies | None:
+        # Attention among members sees nothing else of a hyperedge than their states
+        # and ranks. Ranks are the user's: they may differ between copies.
+        if len(self.to_hyperedge.isabs) == 0 or index.copies is None:
+            return None
+        copies = index.copies
+        if rank is not None:
+            first = copies.incidence.index_select(0, copies.row)
+            if not torch.equal(rank.index_select(0, first), rank):
+                return None
+        return copies
 
     def __repr__(self) -> str:
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'
