@@ -13,6 +13,9 @@ from tgx_anchor.utils import Ranks
 State = dict[str, Any]
 # The least number of seconds between two states of the same stage.
 _INTERVAL = 20.0
+# The time between two states, in multiples of the time that it takes to write one: all
+# processes wait for it, and that of a large hypergraph takes seconds.
+_RATIO = 40.0
 
 
 class StageCheckpoint:
@@ -37,6 +40,7 @@ class StageCheckpoint:
         self.state: State = {}
         self._file: Checkpoint | None = None
         self._last = time.monotonic()
+        self._interval = _INTERVAL
         if folder is None:
             return
 
@@ -66,9 +70,11 @@ class StageCheckpoint:
             is_last (bool, optional): If set to :obj:`True`, the stage is complete, and
                 its state is written in any case. (default: :obj:`False`)
         """
-        is_due = is_last or time.monotonic() - self._last >= _INTERVAL
+        start = time.monotonic()
+        is_due = is_last or start - self._last >= self._interval
         if self._file is None or not is_due:
             return
         self.state[name] = make()
         self._file.write(self.state)
         self._last = time.monotonic()
+        self._interval = max(_INTERVAL, _RATIO * (self._last - start))
