@@ -186,25 +186,23 @@ def measure_stage1(size: str, seconds: float) -> tuple[AnchorData, Figures]:
 
 
 def bare_products(problem: StrengthProblem, num_variants: int) -> Callable[[], object]:
-    r"""Returns a function that computes the four sparse products of an epoch.
+    r"""Returns a function that computes the two sparse products of an epoch.
 
     Args:
         problem (StrengthProblem): The matrices.
         num_variants (int): The number of columns.
     """
-    num_nodes, num_hyperedges = problem.H.size()
+    num_nodes, num_sums = problem.to_node.size()
     shape = () if num_variants == 1 else (num_variants,)
     x = torch.ones((num_nodes, *shape), dtype=torch.double)
-    z = torch.ones((num_hyperedges, *shape), dtype=torch.double)
+    z = torch.ones((num_sums, *shape), dtype=torch.double)
     x_out, z_out = torch.empty_like(x), torch.empty_like(z)
     # Faster than 'mv' and 'mm', which allocate their result and fill it with zeros.
     product = torch.addmv if num_variants == 1 else torch.addmm
 
     def run() -> None:
-        for matrix in (problem.Ht, problem.Qt):
-            product(z_out, matrix, x, beta=0, out=z_out)
-        for matrix in (problem.H, problem.Q):
-            product(x_out, matrix, z, beta=0, out=x_out)
+        product(z_out, problem.to_hyperedge, x, beta=0, out=z_out)
+        product(x_out, problem.to_node, z, beta=0, out=x_out)
 
     return run
 

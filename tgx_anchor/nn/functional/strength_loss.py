@@ -11,6 +11,7 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.functional.anchor_cross_entropy import anchor_target
 from tgx_anchor.utils import gathered_matrices
+from tgx_anchor.utils.hyperedge_block import ptr_blocks
 from tgx_anchor.utils.incidence import csr_matrix
 
 Alignment = Literal['all', 'known', 'cross_entropy']
@@ -27,19 +28,23 @@ class StrengthProblem:
     once by :func:`strength_problem` and used in every epoch. Hyperedges are in the
     order of :func:`~tgx_anchor.utils.gather_hyperedges`.
 
+    With :math:`R = 2`, the rows :math:`2e` and :math:`2e + 1` of :obj:`to_hyperedge`
+    have ones and references at the members of :math:`e`, so that one product reads each
+    strength from memory once for both sums. :obj:`to_node` has the negated reference in
+    column :math:`2e` and a one in column :math:`2e + 1`. The cross-entropy needs no
+    references: with :math:`R = 1`, both matrices hold ones.
+
     Shapes:
-        - **H, Q:** :math:`(N, M)`, incidences with ones, and with their references
-        - **Ht, Qt:** :math:`(M, N)`, their transposes
+        - **to_hyperedge:** :math:`(R M, N)`
+        - **to_node:** :math:`(N, R M)`
         - **known:** :math:`(M)`, one for the hyperedges to learn from
         - **anchored:** :math:`(N)`, the number of them that each node anchors
         - **aligned:** :math:`(M)`, one for the hyperedges to align
-        - **reference:** :math:`(N)`, the row sums of :math:`\mathbf{Q}`
+        - **reference:** :math:`(N)`, the sum of the references of each node
     """
 
-    H: Tensor
-    Ht: Tensor
-    Q: Tensor
-    Qt: Tensor
+    to_hyperedge: Tensor
+    to_node: Tensor
     known: Tensor
     anchored: Tensor
     aligned: Tensor
@@ -92,13 +97,18 @@ def strength_problem(
     total = scatter(value, node, 0, num_nodes, 'sum').unsqueeze(1)
 
     # The loss does not depend on the order of hyperedges.
-    Q, Qt, order = gathered_matrices(hyperedge_index, num_nodes, num_hyperedges, value)
-    ones = torch.ones_like(value)
+    is_paired = alignment != 'cross_entropy'
+    to_node, to_hyperedge, order = gathered_matrices(
+        hyperedge_index, num_nodes, num_hyperedges, value if is_paired else None
+    )
+    if is_paired:
+        # One after the other, so that each is freed before the next is made.
+        del value
+        to_node = _pair_columns(to_node)
+        to_hyperedge = _pair_rows(to_hyperedge)
     return StrengthProblem(
-        H=_with_entries(Q, ones),
-        Ht=_with_entries(Qt, ones),
-        Q=Q,
-        Qt=Qt,
+        to_hyperedge=to_hyperedge,
+        to_node=to_node,
         known=mask[order].double().unsqueeze(1),
         anchored=anchored,
         aligned=aligned[order].double().unsqueeze(1),
@@ -107,10 +117,43 @@ def strength_problem(
     )
 
 
-def _with_entries(matrix: Tensor, value: Tensor) -> Tensor:
-    # A matrix with the same pattern, which both hold once.
-    size = (matrix.size(0), matrix.size(1))
-    return csr_matrix(matrix.crow_indices(), matrix.col_indices(), value, size)
+def _index_type(matrix: Tensor) -> torch.dtype:
+    # That of a matrix with twice as many entries.
+    size = 2 * max(*matrix.size(), matrix.values().numel())
+    return torch.int32 if size <= torch.iinfo(torch.int32).max else torch.long
+
+
+def _pair_columns(matrix: Tensor) -> Tensor:
+    # Every entry q of column e becomes -q in column 2e and a one in column 2e + 1.
+    ptr, col = matrix.crow_indices(), matrix.col_indices()
+    q, dtype = matrix.values(), _index_type(matrix)
+    value, column = q.new_ones((q.numel(), 2)), col.new_empty((q.numel(), 2)).to(dtype)
+    torch.neg(q, out=value[:, 0])
+    torch.mul(col, 2, out=column[:, 0])
+    torch.add(column[:, 0], 1, out=column[:, 1])
+    size = (matrix.size(0), 2 * matrix.size(1))
+    return csr_matrix(2 * ptr.to(dtype), column.view(-1), value.view(-1), size)
+
+
+def _pair_rows(matrix: Tensor) -> Tensor:
+    # Every row e becomes row 2e + 1, after a row 2e of ones in the same columns.
+    ptr, col, q = matrix.crow_indices().long(), matrix.col_indices(), matrix.values()
+    dtype = _index_type(matrix)
+    value, column = q.new_ones(2 * q.numel()), col.new_empty(2 * q.numel()).to(dtype)
+    # In blocks, since places have 64 bits.
+    for block in ptr_blocks(ptr):
+        begin = ptr[block.first : block.last]
+        count = torch.diff(ptr[block.first : block.last + 1])
+        owner = torch.repeat_interleave(count)
+        place = torch.arange(block.rows.start, block.rows.stop, device=q.device)
+        place += begin.index_select(0, owner)
+        column[place] = col[block.rows].to(dtype)
+        place += count.index_select(0, owner)
+        column[place] = col[block.rows].to(dtype)
+        value[place] = q[block.rows]
+    rows = torch.stack([2 * ptr[:-1], ptr[:-1] + ptr[1:]], dim=1).view(-1)
+    rows = torch.cat([rows, 2 * ptr[-1:]]).to(dtype)
+    return csr_matrix(rows, column, value, (2 * matrix.size(0), matrix.size(1)))
 
 
 class StrengthBuffers:
@@ -123,15 +166,17 @@ class StrengthBuffers:
 
     Shapes:
         - **x:** :math:`(N, K)`
-        - **total, share:** :math:`(M, K)`
+        - **sums:** :math:`(R M, K)`
+        - **weight:** :math:`(M, K)`, for the cross-entropy only
     """
 
     def __init__(self, problem: StrengthProblem, num_variants: int) -> None:
-        num_nodes, num_hyperedges = problem.H.size()
+        num_sums, num_nodes = problem.to_hyperedge.size()
         # Zeros, since some products read the tensor that they overwrite.
         self.x = problem.known.new_zeros((num_nodes, num_variants))
-        self.total = problem.known.new_zeros((num_hyperedges, num_variants))
-        self.share = torch.zeros_like(self.total)
+        self.sums = problem.known.new_zeros((num_sums, num_variants))
+        num_weights = num_sums if problem.alignment == 'cross_entropy' else 0
+        self.weight = problem.known.new_zeros((num_weights, num_variants))
 
 
 def strength_gradient(
@@ -158,7 +203,7 @@ def strength_gradient(
         - **alpha:** scalar or :math:`(K)`
         - **loss:** :math:`(K)`
     """
-    x, total, share = buffers.x, buffers.total, buffers.share
+    x, sums = buffers.x, buffers.sums
     is_cross_entropy = problem.alignment == 'cross_entropy'
     shift = strength.amax(dim=0) if strength.numel() > 0 else 0.0
     torch.sub(strength, shift, out=x).clamp_(min=-_MAX_RANGE)
@@ -166,7 +211,9 @@ def strength_gradient(
         loss -= (problem.anchored * x).sum(0)
         if is_cross_entropy:
             loss -= alpha * (problem.reference * x).sum(0)
-    _product(problem.Ht, x.exp_(), total)
+    _product(problem.to_hyperedge, x.exp_(), sums)
+    num_rows = 1 if is_cross_entropy else 2
+    total, *others = sums.unflatten(0, (problem.known.size(0), num_rows)).unbind(1)
     # The sum of an empty hyperedge is zero, and must not be divided by.
     total.clamp_(min=torch.finfo(x.dtype).tiny)
     if loss is not None:
@@ -176,29 +223,30 @@ def strength_gradient(
             loss += alpha * (problem.aligned * log_total).sum(0)
     inverse = total.reciprocal_()
     if is_cross_entropy:
-        share.copy_(problem.known).addcmul_(problem.aligned, alpha)
-        _product(problem.H, share.mul_(inverse), out)
+        inverse.mul_(
+            buffers.weight.copy_(problem.known).addcmul_(problem.aligned, alpha)
+        )
+        _product(problem.to_node, sums, out)
         out.mul_(x).addcmul_(problem.reference, alpha, value=-1)
     else:
-        # Q is zero outside of the aligned hyperedges: no need to mask them again.
-        _product(problem.Qt, x, share)
-        share.mul_(inverse)
+        # References are zero outside of the aligned hyperedges: no need to mask them
+        # again.
+        share = others[0].mul_(inverse)
         if loss is not None:
             loss -= alpha * share.sum(0)
-        share.mul_(alpha).add_(problem.known)
-        _product(problem.H, share.mul_(inverse), out)
-        _product(problem.Q, inverse.mul_(alpha), out, subtract=True)
+        share.mul_(alpha).add_(problem.known).mul_(inverse)
+        inverse.mul_(alpha)
+        _product(problem.to_node, sums, out)
         out.mul_(x)
     out.sub_(problem.anchored)
 
 
-def _product(matrix: Tensor, x: Tensor, out: Tensor, subtract: bool = False) -> None:
+def _product(matrix: Tensor, x: Tensor, out: Tensor) -> None:
     # A single column is faster as a vector.
     if x.size(1) == 1:
-        x, out = x.squeeze(1), out.squeeze(1)
-        torch.addmv(out, matrix, x, beta=subtract, alpha=1 - 2 * subtract, out=out)
+        torch.addmv(out.squeeze(1), matrix, x.squeeze(1), beta=0, out=out.squeeze(1))
     else:
-        torch.addmm(out, matrix, x, beta=subtract, alpha=1 - 2 * subtract, out=out)
+        torch.addmm(out, matrix, x, beta=0, out=out)
 
 
 class _StrengthLoss(torch.autograd.Function):

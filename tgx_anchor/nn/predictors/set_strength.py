@@ -48,16 +48,11 @@ def set_strengths(
     def column(values: list[Tensor]) -> Tensor:
         return torch.stack([v for v in values for _ in alphas], dim=1)
 
-    H = incidence_matrix(sets.hyperedge_index, num_nodes, sets.num_sets)
-    Ht = incidence_matrix(
-        sets.hyperedge_index, num_nodes, sets.num_sets, transpose=True
-    )
+    index = sets.hyperedge_index
     problem = StrengthProblem(
-        H=H,
-        Ht=Ht,
         # Cross-entropy needs nothing of the beliefs but their sums.
-        Q=H,
-        Qt=Ht,
+        to_hyperedge=incidence_matrix(index, num_nodes, sets.num_sets, transpose=True),
+        to_node=incidence_matrix(index, num_nodes, sets.num_sets),
         known=column([k.num_known for k in knowns]),
         anchored=column([by_node(k.credit) for k in knowns]),
         aligned=aligned.unsqueeze(1),
