@@ -1,5 +1,6 @@
 """States of a training in a folder."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_states_that_take_long_are_written_less_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(stage_checkpoint.time, 'monotonic', lambda: now)
+    monkeypatch.setattr(time, 'monotonic', lambda: now)
 
     def make(epoch: int, seconds: float) -> dict[str, int]:
         nonlocal now
