@@ -33,7 +33,7 @@ smartquotes_action = 'De'  # dashes; quotes stay as they are
 # arguments that users never make themselves.
 nitpick_ignore_regex = [
     ('py:obj', r'(?s:.*)'),
-    ('py:class', 'optional|HeldOut|KnownSets|RemoteFile|Row|Run|ShardManifest'),
+    ('py:class', 'optional|Copies|HeldOut|KnownSets|RemoteFile|Row|Run|ShardManifest'),
     ('py:class', r'tgx_anchor\.nn\.predictors\.training\.PredictorTraining'),
 ]
 
