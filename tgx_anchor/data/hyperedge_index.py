@@ -40,15 +40,15 @@ class Segments(NamedTuple):
 
 
 class Copies(NamedTuple):
-    r"""Incidences of one hyperedge out of all that have the same members, for what is
-    the same in all of them: it is computed for these incidences, and then read by
+    r"""Holds the incidences of one hyperedge for each set of members. What depends on
+    the members only is computed for these incidences, and read for all others by
     :obj:`row`.
 
     Args:
-        incidence (torch.Tensor): The incidences of the first of these hyperedges.
-        hyperedge (torch.Tensor): Their hyperedges, numbered anew; fewer than before.
-        row (torch.Tensor): For each incidence of the index, the place of its node and
-            of the members of its hyperedge in the other two.
+        incidence (torch.Tensor): The incidences of the first hyperedge of each set.
+        hyperedge (torch.Tensor): The sets that they belong to, numbered from zero.
+        row (torch.Tensor): For each incidence of the index, the place in the other two
+            of the same node in the first hyperedge with the same members.
 
     Shapes:
         - **incidence, hyperedge:** :math:`(R)`
