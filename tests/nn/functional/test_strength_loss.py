@@ -1,4 +1,6 @@
 from decimal import Decimal, localcontext
+from functools import partial
+from importlib import import_module
 from typing import Literal
 
 import pytest
@@ -12,6 +14,7 @@ from tests.devices import second_device
 from tests.strategies import SETTINGS, hypergraphs, one_line_error, to_data, to_groups
 from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.functional import StrengthProblem, strength_loss, strength_problem
+from tgx_anchor.utils.hyperedge_block import ptr_blocks
 
 Alignment = Literal['all', 'known', 'cross_entropy']
 ALIGNMENTS: tuple[Alignment, ...] = ('all', 'known', 'cross_entropy')
@@ -108,6 +111,20 @@ def test_by_definition(
     (3 * expected + 0 * slow.sum()).backward()
     assert fast.grad is not None
     torch.testing.assert_close(fast.grad, slow.grad, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize('num_rows', [1, 4, 9])
+def test_matrices_in_blocks(num_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = random_data()
+    reference = random_reference(data, 4)
+    whole = make_problem(data, reference, data.known_mask, 'all')
+    # The function hides the module of the same name.
+    module = import_module('tgx_anchor.nn.functional.strength_loss')
+    monkeypatch.setattr(module, 'ptr_blocks', partial(ptr_blocks, num_rows=num_rows))
+    found = make_problem(data, reference, data.known_mask, 'all')
+    for name in ('to_hyperedge', 'to_node'):
+        expected = getattr(whole, name).to_dense()
+        assert torch.equal(getattr(found, name).to_dense(), expected)
 
 
 @pytest.mark.parametrize('alignment', ALIGNMENTS)
