@@ -49,8 +49,9 @@ def _clique_product(
     num_hyperedges: int,
     weighted: bool,
     ranks: Ranks,
-) -> Callable[[Tensor], Tensor]:
-    # The map x -> W x of the clique expansion, where W has a zero diagonal.
+) -> Callable[[Tensor, Tensor], Tensor]:
+    # The map x -> W x of the clique expansion, where W has a zero diagonal. It is
+    # written to its second argument, which is returned.
     size = (num_nodes, num_hyperedges)
     distinct, count = _distinct_members(hyperedge_index, num_nodes, num_hyperedges)
     if not weighted:
@@ -64,7 +65,7 @@ def _clique_product(
         graph = (H @ incidence_matrix(distinct, *size, transpose=True)).to_sparse()
         index = graph.indices()[:, graph.indices()[0] != graph.indices()[1]]
         A = incidence_matrix(index, num_nodes, num_nodes)
-        return lambda x: A @ x
+        return lambda x, out: torch.mv(A, x, out=out)
 
     # W = H Hᵀ - diag(H Hᵀ); the diagonal is the sum of squared multiplicities.
     # W does not depend on the order of hyperedges.
@@ -74,7 +75,13 @@ def _clique_product(
         diagonal = torch.bincount(node, minlength=num_nodes).double()
     else:
         diagonal = scatter(multiplicity.square(), node, 0, num_nodes, 'sum')
-    return lambda x: ranks.sum_(H @ (Ht @ x) - diagonal * x)
+    total = diagonal.new_zeros(num_hyperedges)
+
+    def product(x: Tensor, out: Tensor) -> Tensor:
+        torch.mv(H, torch.mv(Ht, x, out=total), out=out)
+        return ranks.sum_(out.addcmul_(diagonal, x, value=-1))
+
+    return product
 
 
 def _distinct_members(
@@ -94,20 +101,24 @@ def _distinct_members(
 
 
 def _power_iteration(
-    step: Callable[[Tensor], Tensor],
+    step: Callable[[Tensor, Tensor], object],
     num_nodes: int,
     device: torch.device,
     max_iter: int,
     tol: float,
 ) -> Tensor:
+    # A step writes the vector that follows its first argument to the second. Both are
+    # used again, since large vectors cost more to allocate than to fill.
     if max_iter < 1:
         raise ValueError(f"'max_iter' must be positive (got {max_iter})")
     x = torch.full(
         (num_nodes,), 1 / max(num_nodes, 1), dtype=torch.float64, device=device
     )
+    other = torch.zeros_like(x)
     for _ in range(max_iter):
-        last, x = x, step(x)
-        if (x - last).abs().sum() < tol:
+        step(x, other)
+        x, other = other, x
+        if other.sub_(x).abs_().sum() < tol:
             break
     return x
 
@@ -160,10 +171,9 @@ def eigenvector_centrality(
         hyperedge_index, num_nodes, num_hyperedges, weighted, ranks
     )
 
-    def step(x: Tensor) -> Tensor:
-        x = x + product(x)
-        norm: Tensor = torch.linalg.vector_norm(x)
-        return x / norm
+    def step(x: Tensor, out: Tensor) -> None:
+        product(x, out).add_(x)
+        out.div_(torch.linalg.vector_norm(out))
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 
@@ -214,13 +224,14 @@ def pagerank(
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
     product = _clique_product(hyperedge_index, num_nodes, num_hyperedges, True, ranks)
     ones = torch.ones(num_nodes, dtype=torch.float64, device=hyperedge_index.device)
-    strength = product(ones)
+    strength = product(ones, torch.zeros_like(ones))
     dangling = strength == 0
     inverse = torch.where(dangling, 0.0, 1 / strength)
+    share = ones
 
-    def step(x: Tensor) -> Tensor:
+    def step(x: Tensor, out: Tensor) -> None:
         spread = (damping * x[dangling].sum() + (1 - damping)) / num_nodes
-        return damping * product(x * inverse) + spread
+        product(torch.mul(x, inverse, out=share), out).mul_(damping).add_(spread)
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 

@@ -191,9 +191,9 @@ def directed_pagerank(
     dangling = total == 0
     inverse = torch.where(dangling, 0.0, 1 / total)
 
-    def step(x: Tensor) -> Tensor:
+    def step(x: Tensor, out: Tensor) -> None:
         spread = (damping * x[dangling].sum() + (1 - damping)) / num_nodes
-        return damping * arcs.backward(x * inverse) + spread
+        torch.add(damping * arcs.backward(x * inverse), spread, out=out)
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 
@@ -237,10 +237,10 @@ def authority(
     """
     arcs = _arcs(hyperedge_index, side, num_nodes, num_hyperedges)
 
-    def step(x: Tensor) -> Tensor:
+    def step(x: Tensor, out: Tensor) -> None:
         x = arcs.backward(arcs.forward(x))
         norm: Tensor = torch.linalg.vector_norm(x)
-        return x / norm.clamp(min=torch.finfo(x.dtype).tiny)
+        torch.div(x, norm.clamp(min=torch.finfo(x.dtype).tiny), out=out)
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 
