@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
 import torch
 from numpy.typing import NDArray
@@ -19,13 +18,21 @@ from tgx_anchor.data.anchor_data import AnchorData
 from tgx_anchor.data.building import Ids
 from tgx_anchor.data.plain_parquet import map_parquet
 from tgx_anchor.data.rank_part import RankPart
+from tgx_anchor.data.shard_columns import (
+    check_distinct,
+    check_numeric,
+    check_order,
+    check_range,
+    check_rows,
+    check_types,
+    read_columns,
+    shown_file,
+    to_numbers,
+)
 from tgx_anchor.data.shard_manifest import Shard, ShardManifest
 from tgx_anchor.utils import Ranks
 from tgx_anchor.utils.mapped import mapped_empty
 from tgx_anchor.utils.messages import listed, shorten
-
-# The kinds of numbers of NumPy.
-WORDS = {'b': 'booleans', 'iu': 'integers', 'iuf': 'numbers'}
 
 
 class ShardedAnchorData:
@@ -157,19 +164,13 @@ class ShardedAnchorData:
         shard = self._verify_shard(number)
         names = self.manifest.columns['incidences']
         out = map_parquet(self.root / shard.incidences.file, names)
-        _check_range(f'node of shard {number}', out['node'], 0, self.num_nodes)
+        check_range(f'node of shard {number}', out['node'], 0, self.num_nodes)
         first = shard.first_hyperedge
         end = first + shard.num_hyperedges
-        _check_range(f'hyperedge of shard {number}', out['hyperedge'], first, end)
-        for name, value in out.items():
-            kinds = {'y': 'b', 'role': 'iu'}.get(name, 'iuf')
-            if name not in ('node', 'hyperedge') and value.dtype.kind not in kinds:
-                raise ValueError(
-                    f'{shorten(name)} of shard {number} must be {WORDS[kinds]} '
-                    f'(got {value.dtype})'
-                )
+        check_range(f'hyperedge of shard {number}', out['hyperedge'], first, end)
+        check_types(number, out)
         if self._is_foreign:
-            _check_rows(number, shard.num_known, out)
+            check_rows(number, shard.num_known, out)
         return out
 
     def shard(self, number: int, ids: bool = True) -> AnchorData:
@@ -199,17 +200,17 @@ class ShardedAnchorData:
         names = [n for n in self.manifest.columns['hyperedges'] if n not in unread]
         path = self.root / shard.hyperedges.file
         if self._is_foreign:
-            _check_order(path, 'hyperedge', shard.first_hyperedge)
-        table = _read_columns(path, names)
+            check_order(path, 'hyperedge', shard.first_hyperedge)
+        table = read_columns(path, names)
         out: dict[str, Any] = {}
         if ids:
             out['hyperedge_id'] = _to_ids(self._ids(table, path))
         if 'time' in names:
             time = table.column('time')
-            _check_numeric(path, 'time', time.type)
+            check_numeric(path, 'time', time.type)
             out['hyperedge_time'] = _to_tensor(time.cast(pa.float64()).to_numpy())
         stored = self.manifest.attributes.get('hyperedge_attr', {})
-        columns = {name: _to_numbers(path, name, table) for name in stored}
+        columns = {name: to_numbers(path, name, table) for name in stored}
         return out | self._features('hyperedge_attr', columns)
 
     def _ids(self, table: pa.Table, path: Path) -> pa.ChunkedArray:
@@ -217,12 +218,7 @@ class ShardedAnchorData:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if self._is_foreign:
-            count = pc.count_distinct(column).as_py()
-            if count < len(column):
-                raise ValueError(
-                    f"'id' of {_shown(path)} must differ in all rows (got "
-                    f'{count:,} ids in {len(column):,} rows)'
-                )
+            check_distinct(path, column)
         return column
 
     def _features(
@@ -345,7 +341,7 @@ class ShardedAnchorData:
             return None
         table = self._read_nodes(stored)
         path = self.root / self.manifest.nodes[0].file
-        columns = {name: _to_numbers(path, name, table) for name in stored}
+        columns = {name: to_numbers(path, name, table) for name in stored}
         return self._features('x', columns)['x']
 
     def _read_node_ids(self) -> pa.ChunkedArray:
@@ -359,13 +355,13 @@ class ShardedAnchorData:
         for file in self.manifest.nodes:
             path = self.root / file.file
             if self._is_foreign:
-                _check_order(path, 'node', first)
-            tables.append(_read_columns(path, names))
+                check_order(path, 'node', first)
+            tables.append(read_columns(path, names))
             first += file.num_rows
             if tables[-1].schema != tables[0].schema:
                 raise ValueError(
-                    f'{_shown(path)} must have the types of the other files of nodes '
-                    f'(got {listed(map(str, tables[-1].schema.types))})'
+                    f'{shown_file(path)} must have the types of the other files of '
+                    f'nodes (got {listed(map(str, tables[-1].schema.types))})'
                 )
         return pa.concat_tables(tables)
 
@@ -438,101 +434,6 @@ class ShardedAnchorData:
         if 'time' in columns['hyperedges']:
             out['hyperedge_time'] = torch.empty(0, dtype=torch.double)
         return out
-
-
-def _check_range(name: str, value: NDArray[Any], low: int, high: int) -> None:
-    if value.dtype.kind not in 'iu' or (
-        len(value) and not low <= int(value.min()) <= int(value.max()) < high
-    ):
-        got: Any = value.dtype
-        if value.dtype.kind in 'iu':
-            got = (int(value.min()), int(value.max()))
-        raise ValueError(f'{name} must be integers in [{low}, {high}) (got {got})')
-
-
-def _check_rows(number: int, num_known: int, columns: dict[str, NDArray[Any]]) -> None:
-    node, hyperedge = columns['node'], columns['hyperedge']
-    known = len(np.unique(hyperedge[columns['y']]))
-    if known != num_known:
-        raise ValueError(
-            f'shard {number} must have {num_known:,} groups with an anchor, as the '
-            f'manifest says (got {known:,})'
-        )
-    if (hyperedge[1:] < hyperedge[:-1]).any():
-        raise ValueError(
-            f'shard {number} must list its members group by group, by the numbers of '
-            f'the groups (got a lower number after a higher one)'
-        )
-    order = np.lexsort((node, hyperedge))
-    node, hyperedge = node[order], hyperedge[order]
-    same = (node[1:] == node[:-1]) & (hyperedge[1:] == hyperedge[:-1])
-    if same.any():
-        place = int(np.flatnonzero(same)[0])
-        raise ValueError(
-            f'shard {number} must list each member of a group once (got node '
-            f'{node[place]} again in hyperedge {hyperedge[place]})'
-        )
-
-
-def _shown(path: Path) -> str:
-    # Files of groups have the names of those of incidences.
-    return repr(f'{path.parent.name}/{path.name}')
-
-
-def _check_order(path: Path, name: str, first: int) -> None:
-    # The column of numbers of nodes or groups.
-    value = _read_columns(path, [name]).column(name).to_numpy()
-    end = first + len(value)
-    if value.dtype.kind not in 'iu' or not np.array_equal(value, np.arange(first, end)):
-        raise ValueError(
-            f'{name!r} of {_shown(path)} must be the integers in [{first}, {end}) in '
-            f'their order (got {shorten(value.tolist())})'
-        )
-
-
-def _read_columns(path: Path, names: list[str]) -> pa.Table:
-    found = pa.parquet.read_schema(path).names
-    lost = [name for name in names if name not in found]
-    if lost:
-        raise ValueError(
-            f'{_shown(path)} must have the column {shorten(lost[0])} (got the columns '
-            f'{listed(found)})'
-        )
-    table = pa.parquet.read_table(path, columns=names, partitioning=None)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if name != 'time' and column.null_count:
-            raise ValueError(
-                f'{shorten(name)} must not be null in any row of {_shown(path)} (got '
-                f'{column.null_count:,} nulls)'
-            )
-        if name == 'id':
-            _check_id_type(path, column.type)
-    return table
-
-
-def _check_id_type(path: Path, kind: pa.DataType) -> None:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_text = str(kind) in ('string', 'large_string', 'string_view')
-    if not is_text and not pa.types.is_integer(kind):
-        raise ValueError(
-            f"'id' of {_shown(path)} must hold integers or strings (got {kind})"
-        )
-
-
-def _check_numeric(path: Path, name: str, kind: pa.DataType) -> None:
-    # A column without a value may have no type.
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    if not is_number and not pa.types.is_null(kind):
-        raise ValueError(
-            f'{shorten(name)} of {_shown(path)} must hold numbers (got {kind})'
-        )
-
-
-def _to_numbers(path: Path, name: str, table: pa.Table) -> NDArray[Any]:
-    column = table.column(name)
-    _check_numeric(path, name, column.type)
-    return np.asarray(column.to_numpy())
 
 
 def _to_tensor(value: NDArray[Any]) -> Tensor:
