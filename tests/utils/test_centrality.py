@@ -302,3 +302,25 @@ def test_second_device(drawn: tuple[Tensor, Groups, int]) -> None:
             found = function(index.to(device), num_nodes, len(groups))
             assert found.device == device
         assert torch.equal(found.cpu(), expected)
+
+
+@pytest.mark.parametrize('measure', [eigenvector_centrality, pagerank])
+@pytest.mark.parametrize('is_repeated', [False, True])
+def test_bits_do_not_depend_on_the_order_of_hyperedges(
+    measure: Callable[..., Tensor], is_repeated: bool
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    size = torch.randint(1, 9, (3000,), generator=generator)
+    # A few nodes are in many hyperedges.
+    draw = torch.rand(int(size.sum()), generator=generator, dtype=torch.double)
+    node = (400 * draw**3).long()
+    hyperedge = torch.repeat_interleave(size)
+    if not is_repeated:
+        node, hyperedge = torch.unique(torch.stack([node, hyperedge]), dim=1)
+        hyperedge, perm = torch.sort(hyperedge, stable=True)
+        node = node[perm]
+    number = torch.randperm(3000, generator=generator)[hyperedge]
+    number, perm = torch.sort(number, stable=True)
+    expected = measure(torch.stack([node, hyperedge]), 400, 3000)
+    found = measure(torch.stack([node[perm], number]), 400, 3000)
+    assert torch.equal(found, expected)

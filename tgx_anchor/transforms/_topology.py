@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch_geometric.utils import scatter
 
 from tgx_anchor.transforms._round import round_centrality
 from tgx_anchor.utils import (
@@ -16,6 +15,7 @@ from tgx_anchor.utils import (
     hyperedge_blocks,
     pagerank,
 )
+from tgx_anchor.utils.exact_sum import add_terms_, sum_base_
 from tgx_anchor.utils.mapped import mapped
 from tgx_anchor.utils.ranks import ALONE, Ranks
 
@@ -162,11 +162,13 @@ class NodeVectors(NamedTuple):
             - **count:** :math:`(N)`
         """
         moments = []
+        # Columns lie between zero and one, and so do the squares of deviations.
+        base = sum_base_(count.double())
         for column in local:
-            total = scatter(column, node, 0, count.numel(), 'sum')
+            total = add_terms_(base.clone(), node, column).sub_(base)
             mean = ranks.sum_(total) / count
             deviation = mean.index_select(0, node).sub_(column)
-            total = scatter(deviation.square_(), node, 0, count.numel(), 'sum')
+            total = add_terms_(base.clone(), node, deviation.square_()).sub_(base)
             std = (ranks.sum_(total) / count).sqrt_()
             moments += [value.to(self.moments.dtype) for value in (mean, std)]
         return self._replace(moments=torch.stack(moments, dim=1))

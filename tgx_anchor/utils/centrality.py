@@ -1,13 +1,15 @@
 """Node centralities of a hypergraph, computed on its incidences."""
 
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
-from tgx_anchor.utils.gathering import gathered_matrices
-from tgx_anchor.utils.hyperedge_block import hyperedge_blocks
+from tgx_anchor.utils.exact_sum import BLOCK_TERMS, add_terms_, sum_base_
+from tgx_anchor.utils.gathering import gathered_rows
+from tgx_anchor.utils.hyperedge_block import hyperedge_blocks, ptr_blocks
 from tgx_anchor.utils.incidence import (
     arange_by_ptr,
     check_hyperedge_index,
@@ -43,45 +45,75 @@ def degree(
     return ranks.sum_(torch.bincount(hyperedge_index[0], minlength=num_nodes))
 
 
-def _clique_product(
-    hyperedge_index: Tensor,
-    num_nodes: int,
-    num_hyperedges: int,
-    weighted: bool,
-    ranks: Ranks,
-) -> Callable[[Tensor, Tensor], Tensor]:
-    # The map x -> W x of the clique expansion, where W has a zero diagonal. It is
-    # written to its second argument, which is returned.
+class _CliqueProduct:
+    # The map x -> W x of the clique expansion, where W has a zero diagonal. Its bits do
+    # not depend on the order of hyperedges, nor on their division among processes:
+    # training would amplify other digits to another model of a large table.
+    def __init__(
+        self,
+        hyperedge_index: Tensor,
+        num_nodes: int,
+        num_hyperedges: int,
+        ranks: Ranks,
+    ) -> None:
+        self.ranks = ranks
+        index, count = _distinct_members(hyperedge_index, num_nodes, num_hyperedges)
+        value = None if count is None else count.double()
+        # W = H Hᵀ - diag(H Hᵀ) does not depend on the order of hyperedges.
+        self.Ht, _ = gathered_rows(index, num_nodes, num_hyperedges, value)
+        self.multiplicity = None if count is None else self.Ht.values()
+        self.blocks = list(ptr_blocks(self.Ht.crow_indices().long(), BLOCK_TERMS))
+        x = torch.ones(num_nodes, dtype=torch.double, device=index.device)
+        self.total = x.new_zeros(num_hyperedges)
+        # The diagonal is the sum of squared multiplicities. Sums of integers are exact.
+        if value is None:
+            self.diagonal = torch.bincount(index[0], minlength=num_nodes).double()
+        else:
+            self.diagonal = scatter(value.square(), index[0], 0, num_nodes, 'sum')
+        ranks.sum_(self.diagonal)
+        # H Hᵀ 1, the sums of a vector whose numbers are all one. Beside this base, no
+        # integer is rounded.
+        self.base = torch.full_like(x, 2.0**50)
+        self.reach = self._gather(x, self.base.clone())
+
+    def strength(self) -> Tensor:
+        # The sum of each row, W 1.
+        return self.reach - self.diagonal
+
+    def __call__(self, x: Tensor, limit: Tensor, out: Tensor) -> Tensor:
+        # Writes W x, which must not exceed the limit, to the last argument; the limit
+        # is overwritten.
+        bound = limit.addcmul_(self.diagonal, x)
+        torch.mul(self.reach, x.max(), out=self.base)
+        sum_base_(torch.minimum(self.base, bound, out=self.base))
+        return self._gather(x, out.copy_(self.base)).addcmul_(
+            self.diagonal, x, value=-1
+        )
+
+    def _gather(self, x: Tensor, out: Tensor) -> Tensor:
+        # H Hᵀ x, added up beside the base.
+        torch.mv(self.Ht, x, out=self.total)
+        ptr, col = self.Ht.crow_indices(), self.Ht.col_indices()
+        for block in self.blocks:
+            size = torch.diff(ptr[block.first : block.last + 1])
+            term = self.total[block.first : block.last].repeat_interleave(size)
+            if self.multiplicity is not None:
+                term *= self.multiplicity[block.rows]
+            add_terms_(out, col[block.rows], term)
+        return self.ranks.sum_(out.sub_(self.base))
+
+
+def _clique_graph(
+    hyperedge_index: Tensor, num_nodes: int, num_hyperedges: int
+) -> Tensor:
+    # Whether two nodes meet at all does not factor through the incidences: this is the
+    # one place that builds the (sparse) clique graph.
     size = (num_nodes, num_hyperedges)
-    distinct, count = _distinct_members(hyperedge_index, num_nodes, num_hyperedges)
-    if not weighted:
-        if ranks.size > 1:
-            raise ValueError(
-                "'weighted' must be True with hyperedges in many processes"
-            )
-        # Whether two nodes meet at all does not factor through the incidences:
-        # this is the one place that builds the (sparse) clique graph.
-        H = incidence_matrix(distinct, *size)
-        graph = (H @ incidence_matrix(distinct, *size, transpose=True)).to_sparse()
-        index = graph.indices()[:, graph.indices()[0] != graph.indices()[1]]
-        A = incidence_matrix(index, num_nodes, num_nodes)
-        return lambda x, out: torch.mv(A, x, out=out)
-
-    # W = H Hᵀ - diag(H Hᵀ); the diagonal is the sum of squared multiplicities.
-    # W does not depend on the order of hyperedges.
-    node, multiplicity = distinct[0], None if count is None else count.double()
-    H, Ht, _ = gathered_matrices(distinct, *size, multiplicity)
-    if multiplicity is None:
-        diagonal = torch.bincount(node, minlength=num_nodes).double()
-    else:
-        diagonal = scatter(multiplicity.square(), node, 0, num_nodes, 'sum')
-    total = diagonal.new_zeros(num_hyperedges)
-
-    def product(x: Tensor, out: Tensor) -> Tensor:
-        torch.mv(H, torch.mv(Ht, x, out=total), out=out)
-        return ranks.sum_(out.addcmul_(diagonal, x, value=-1))
-
-    return product
+    distinct, _ = _distinct_members(hyperedge_index, *size)
+    H = incidence_matrix(distinct, *size)
+    graph = (H @ incidence_matrix(distinct, *size, transpose=True)).to_sparse()
+    index = graph.indices()[:, graph.indices()[0] != graph.indices()[1]]
+    return incidence_matrix(index, num_nodes, num_nodes)
 
 
 def _distinct_members(
@@ -115,7 +147,7 @@ def _power_iteration(
         (num_nodes,), 1 / max(num_nodes, 1), dtype=torch.float64, device=device
     )
     other = torch.zeros_like(x)
-    for _ in range(max_iter):
+    for _ in range(max_iter if num_nodes > 0 else 0):
         step(x, other)
         x, other = other, x
         if other.sub_(x).abs_().sum() < tol:
@@ -167,15 +199,38 @@ def eigenvector_centrality(
         - **output:** :math:`(N)`, in double precision
     """
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
-    product = _clique_product(
-        hyperedge_index, num_nodes, num_hyperedges, weighted, ranks
-    )
+    size = num_nodes, num_hyperedges
+    device = hyperedge_index.device
+    if not weighted:
+        if ranks.size > 1:
+            raise ValueError(
+                "'weighted' must be True with hyperedges in many processes"
+            )
+        A = _clique_graph(hyperedge_index, *size)
+
+        def graph_step(x: Tensor, out: Tensor) -> None:
+            torch.mv(A, x, out=out).add_(x)
+            out.div_(torch.linalg.vector_norm(out))
+
+        return _power_iteration(graph_step, num_nodes, device, max_iter, tol)
+
+    product = _CliqueProduct(hyperedge_index, *size, ranks)
+    limit = torch.empty_like(product.diagonal)
+    growth = math.inf
 
     def step(x: Tensor, out: Tensor) -> None:
-        product(x, out).add_(x)
+        nonlocal growth
+        product(x, torch.mul(x, growth, out=limit), out).add_(x)
+        growth = _growth(x, out, limit)
         out.div_(torch.linalg.vector_norm(out))
 
-    return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
+    return _power_iteration(step, num_nodes, device, max_iter, tol)
+
+
+def _growth(x: Tensor, out: Tensor, buffer: Tensor) -> float:
+    # The largest factor by which a number grows in a step of a power iteration with a
+    # nonnegative matrix, which no later step exceeds (Collatz and Wielandt).
+    return float(torch.div(out, x, out=buffer).nan_to_num_(nan=0.0).max())
 
 
 def pagerank(
@@ -222,16 +277,20 @@ def pagerank(
     if not 0 <= damping < 1:
         raise ValueError(f"'damping' must lie in [0, 1) (got {damping})")
     check_hyperedge_index(hyperedge_index, num_nodes, num_hyperedges)
-    product = _clique_product(hyperedge_index, num_nodes, num_hyperedges, True, ranks)
-    ones = torch.ones(num_nodes, dtype=torch.float64, device=hyperedge_index.device)
-    strength = product(ones, torch.zeros_like(ones))
+    product = _CliqueProduct(hyperedge_index, num_nodes, num_hyperedges, ranks)
+    strength = product.strength()
     dangling = strength == 0
     inverse = torch.where(dangling, 0.0, 1 / strength)
-    share = ones
+    share, limit = strength, torch.zeros_like(strength)
+    growth = math.inf
 
     def step(x: Tensor, out: Tensor) -> None:
+        nonlocal growth
         spread = (damping * x[dangling].sum() + (1 - damping)) / num_nodes
-        product(torch.mul(x, inverse, out=share), out).mul_(damping).add_(spread)
+        torch.mul(x, inverse, out=share)
+        torch.mul(x, growth, out=limit).div_(damping)
+        product(share, limit, out).mul_(damping).add_(spread)
+        growth = _growth(x, out, limit)
 
     return _power_iteration(step, num_nodes, hyperedge_index.device, max_iter, tol)
 

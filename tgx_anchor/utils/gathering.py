@@ -41,6 +41,52 @@ def gather_hyperedges(
     return torch.stack([hyperedge_index[0][perm], renumbered]), perm, order
 
 
+def gathered_rows(
+    hyperedge_index: Tensor,
+    num_nodes: int,
+    num_hyperedges: int,
+    value: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    r"""Returns the transpose of the sparse incidence matrix
+    :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` in compressed rows, with hyperedges
+    in the order of :func:`gather_hyperedges`. It is built block by block, so that no
+    other vector over all incidences is needed on the way.
+
+    Args:
+        hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
+        num_nodes (int): The number of nodes :math:`N`.
+        num_hyperedges (int): The number of hyperedges :math:`M`.
+        value (torch.Tensor, optional): The entry of each incidence; if :obj:`None`,
+            ones in double precision. (default: :obj:`None`)
+
+    Returns:
+        The matrix, and the old number of each hyperedge.
+
+    Shapes:
+        - **hyperedge_index:** :math:`(2, P)`
+        - **value:** :math:`(P)`
+        - **output:** :math:`(M, N)` and :math:`(M)`
+    """
+    node = hyperedge_index[0]
+    start, count, order = _gather(hyperedge_index, num_hyperedges)
+    ptr = cumsum(count)
+    size = max(num_nodes, num_hyperedges, node.numel())
+    is_small = size <= torch.iinfo(torch.int32).max
+    dtype = torch.int32 if is_small else torch.long
+    col = torch.empty_like(node, dtype=dtype)
+    if value is None:
+        entry = torch.ones_like(col, dtype=torch.double)
+    else:
+        entry = torch.empty_like(value)
+    for block in ptr_blocks(ptr):
+        chosen = slice(block.first, block.last)
+        place, _ = arange_by_ptr(start[chosen], count[chosen])
+        col[block.rows] = node[place].to(dtype)
+        if value is not None:
+            entry[block.rows] = value[place]
+    return csr_matrix(ptr.to(dtype), col, entry, (num_hyperedges, num_nodes)), order
+
+
 def gathered_matrices(
     hyperedge_index: Tensor,
     num_nodes: int,
@@ -49,8 +95,8 @@ def gathered_matrices(
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""Returns the sparse incidence matrix
     :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` and its transpose, both in compressed
-    rows, with hyperedges in the order of :func:`gather_hyperedges`. They are built
-    block by block, so that no other vector over all incidences is needed on the way.
+    rows, with hyperedges in the order of :func:`gather_hyperedges`. They are built as
+    in :func:`gathered_rows`.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
@@ -68,27 +114,15 @@ def gathered_matrices(
         - **value:** :math:`(P)`
         - **output:** :math:`(N, M)`, :math:`(M, N)` and :math:`(M)`
     """
-    node = hyperedge_index[0]
-    start, count, order = _gather(hyperedge_index, num_hyperedges)
-    ptr = cumsum(count)
-    size = max(num_nodes, num_hyperedges, node.numel())
-    is_small = size <= torch.iinfo(torch.int32).max
-    dtype = torch.int32 if is_small else torch.long
-    col = torch.empty_like(node, dtype=dtype)
+    Ht, order = gathered_rows(hyperedge_index, num_nodes, num_hyperedges, value)
+    ptr, col, entry = Ht.crow_indices(), Ht.col_indices(), Ht.values()
     # Where all entries are ones, small numbers are transposed in their place.
-    entry = torch.empty_like(col, dtype=torch.int8 if value is None else value.dtype)
-    for block in ptr_blocks(ptr):
-        chosen = slice(block.first, block.last)
-        place, _ = arange_by_ptr(start[chosen], count[chosen])
-        col[block.rows] = node[place].to(dtype)
-        if value is not None:
-            entry[block.rows] = value[place]
-    ptr = ptr.to(dtype)
-    t_ptr, t_col, t_entry = transpose_rows(ptr, col, entry, num_nodes)
+    small = entry if value is not None else torch.empty_like(col, dtype=torch.int8)
+    t_ptr, t_col, t_entry = transpose_rows(ptr, col, small, num_nodes)
     if value is None:
-        entry = t_entry = torch.ones_like(col, dtype=torch.double)
+        t_entry = entry
     H = csr_matrix(t_ptr, t_col, t_entry, (num_nodes, num_hyperedges))
-    return H, csr_matrix(ptr, col, entry, (num_hyperedges, num_nodes)), order
+    return H, Ht, order
 
 
 def _gather(
