@@ -95,8 +95,8 @@ def gathered_matrices(
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""Returns the sparse incidence matrix
     :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` and its transpose, both in compressed
-    rows, with hyperedges in the order of :func:`gather_hyperedges`. They are built as
-    in :func:`gathered_rows`.
+    rows, with hyperedges in the order of :func:`gather_hyperedges`. They are built
+    block by block, so that no other vector over all incidences is needed on the way.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
