@@ -155,6 +155,12 @@ def _power_iteration(
     return x
 
 
+def _growth(x: Tensor, out: Tensor, buffer: Tensor) -> float:
+    # The largest factor by which a number grows in a step of a power iteration with a
+    # nonnegative matrix, which no later step exceeds (Collatz and Wielandt).
+    return float(torch.div(out, x, out=buffer).nan_to_num_(nan=0.0).max())
+
+
 def eigenvector_centrality(
     hyperedge_index: Tensor,
     num_nodes: int,
@@ -225,12 +231,6 @@ def eigenvector_centrality(
         out.div_(torch.linalg.vector_norm(out))
 
     return _power_iteration(step, num_nodes, device, max_iter, tol)
-
-
-def _growth(x: Tensor, out: Tensor, buffer: Tensor) -> float:
-    # The largest factor by which a number grows in a step of a power iteration with a
-    # nonnegative matrix, which no later step exceeds (Collatz and Wielandt).
-    return float(torch.div(out, x, out=buffer).nan_to_num_(nan=0.0).max())
 
 
 def pagerank(

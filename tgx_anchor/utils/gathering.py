@@ -116,9 +116,9 @@ def gathered_matrices(
     """
     Ht, order = gathered_rows(hyperedge_index, num_nodes, num_hyperedges, value)
     ptr, col, entry = Ht.crow_indices(), Ht.col_indices(), Ht.values()
-    # Where all entries are ones, small numbers are transposed in their place.
-    small = entry if value is not None else torch.empty_like(col, dtype=torch.int8)
-    t_ptr, t_col, t_entry = transpose_rows(ptr, col, small, num_nodes)
+    # Ones need not be moved: a column of bytes, which takes less memory, is transposed.
+    moved = entry if value is not None else torch.empty_like(col, dtype=torch.int8)
+    t_ptr, t_col, t_entry = transpose_rows(ptr, col, moved, num_nodes)
     if value is None:
         t_entry = entry
     H = csr_matrix(t_ptr, t_col, t_entry, (num_nodes, num_hyperedges))
