@@ -64,7 +64,7 @@ class ShardedAnchorData:
         self._parts: dict[tuple[int, int], AnchorData] = {}
         for i, shard in enumerate(self.manifest.shards):
             shard.incidences.check_size(self.root, f'shard {i}')
-            shard.hyperedges.check_size(self.root, f'the groups of shard {i}')
+            shard.hyperedges.check_size(self.root, f'the file of groups of shard {i}')
         for i, file in enumerate(self.manifest.nodes):
             file.check_size(self.root, f'part {i} of the nodes')
 
@@ -120,7 +120,7 @@ class ShardedAnchorData:
         shard = self._get(number)
         for file, name in (
             (shard.incidences, f'shard {number}'),
-            (shard.hyperedges, f'the groups of shard {number}'),
+            (shard.hyperedges, f'the file of groups of shard {number}'),
         ):
             if file.file not in self._verified:
                 file.check_content(self.root, name)
