@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.strategies import SETTINGS, Groups, groupings, to_data
 from tgx_anchor.transforms import AddTopologicalFeatures
-from tgx_anchor.transforms._topology import Topology
+from tgx_anchor.transforms._topology import NodeVectors, Topology
+from tgx_anchor.utils import ALONE
 
 
 @SETTINGS
@@ -46,3 +47,21 @@ def test_blocks_do_not_change_features(monkeypatch: pytest.MonkeyPatch) -> None:
     out = torch.empty_like(expected)
     Topology(data.hyperedge_index, 6, 6, out=out)
     assert torch.equal(out, expected)
+
+
+def test_bits_of_moments_do_not_depend_on_the_order_of_incidences() -> None:
+    generator = torch.Generator().manual_seed(0)
+    # Thousands of incidences of each node, so that plain sums differ.
+    node = torch.randint(3, (20_000,), generator=generator)
+    local = torch.rand(2, node.numel(), generator=generator, dtype=torch.double)
+    count = torch.bincount(node)
+    vectors = NodeVectors.of(count)
+    # Rounded to single precision, the last digits of sums would be lost.
+    vectors = vectors._replace(moments=vectors.moments.double())
+    perm = torch.randperm(node.numel(), generator=generator)
+    expected = vectors.with_moments(list(local), node, count, ALONE).moments
+    found = vectors.with_moments(list(local[:, perm]), node[perm], count, ALONE)
+    assert torch.equal(found.moments, expected)
+    part = [local[:, node == each] for each in range(3)]
+    naive = [torch.stack([x.mean(1), x.std(1, correction=0)], dim=1) for x in part]
+    assert torch.allclose(expected, torch.stack(naive).view(3, 4), rtol=1e-12)
