@@ -494,7 +494,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         axes.set_ylabel(name)
     left.set_title('projected time (dashed: a network of 1.25 GB/s)', fontsize=10)
     right.set_title('projected memory', fontsize=10)
-    left.legend(fontsize=8)
+    lines, labels = left.get_legend_handles_labels()
+    figure.legend(lines, labels, loc='outside lower center', ncols=4, fontsize=8)
     with replace_file(path) as part:
         figure.savefig(part, dpi=120)
 
