@@ -87,13 +87,13 @@ def test_faults_are_named_before_anything_is_computed(root: Path) -> None:
     changed = bytearray(content)
     changed[40] ^= 1
     path.write_bytes(changed)
-    with one_line_error('shard 1 is changed'):
+    with one_line_error('shard 1 has changed'):
         shards.shard(1)
-    with one_line_error('shard 1 is changed'):
+    with one_line_error('shard 1 has changed'):
         ShardedAnchorData(root).to_data()
     shards.verify([0])
     path.write_bytes(content[:-5])
-    with one_line_error('shard 1 is cut'):
+    with one_line_error('shard 1 is truncated'):
         ShardedAnchorData(root)
     path.unlink()
     with one_line_error('shard 1 is missing'):
@@ -101,7 +101,7 @@ def test_faults_are_named_before_anything_is_computed(root: Path) -> None:
     path.write_bytes(content)
     nodes = root / '_nodes' / 'part-00000.parquet'
     nodes.write_bytes(b'x' * nodes.stat().st_size)
-    with one_line_error('part 0 of the nodes is changed'):
+    with one_line_error('part 0 of the nodes has changed'):
         ShardedAnchorData(root).verify()
 
 

@@ -27,11 +27,11 @@ def demo(
         None,
         '--out',
         '-o',
-        help='Write the groups, with the anchors that are known, to a table instead: '
-        '.csv, .tsv, .jsonl or .parquet.',
+        help='Write the groups and their known anchors to a table instead: .csv, .tsv, '
+        '.jsonl or .parquet.',
     ),
 ) -> None:
-    """Plant groups with known anchors, hide most of them, and find them again.
+    """Make groups with known anchors, hide most of the anchors, and find them again.
 
     Example: tgx-anchor demo --num-hyperedges 20000 --seed 1
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tgx_anchor.utils import Ranks
 
 _LOST = (
-    'another process has ended: nothing was written; its error is above or in the '
-    'report of torchrun, and the same command goes on from the last state'
+    'another process has ended: nothing was written; see its error above or in the '
+    'report of torchrun, and run the same command to continue from the last state'
 )
 
 
@@ -29,16 +29,17 @@ def is_shards(files: list[str]) -> bool:
     found = [Path(file, '_manifest.json').is_file() for file in files]
     if any(found) and len(files) > 1:
         raise ValueError(
-            f'a folder of shards goes alone (got {len(files)} files and folders)'
+            f'a folder of shards must be the only input (got {len(files)} files and '
+            f'folders)'
         )
-    # What only 'shard' makes, which writes the manifest last.
+    # Only 'shard' makes these, and it writes the manifest last.
     parts = ('_work/store.duckdb', '_hyperedges')
     for file in files:
         if not any(found) and any(Path(file, part).exists() for part in parts):
             raise ValueError(
                 f'{file!r} must be a complete folder of shards (got one without '
-                f"'_manifest.json': the same 'tgx-anchor shard' as before goes on "
-                f'with it)'
+                f"'_manifest.json': run the same 'tgx-anchor shard' command again to "
+                f'complete it)'
             )
     if not any(found) and world_size() > 1:
         raise ValueError(

@@ -16,7 +16,7 @@ from tgx_anchor.utils import (
     is_sorted,
 )
 
-# Reading the results of copies takes time, too.
+# With fewer copies, reading their results costs more time than it saves.
 _MOST_KEPT = 0.95
 
 

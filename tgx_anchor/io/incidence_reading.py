@@ -1,4 +1,4 @@
-"""A hypergraph read from a table, with what the user should know of the reading."""
+"""A hypergraph read from a table, with what the user should know about the reading."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

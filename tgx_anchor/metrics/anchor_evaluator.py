@@ -182,7 +182,7 @@ class AnchorEvaluator:
         if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
             raise ValueError(
                 f"'mask' must hold {data.num_hyperedges} booleans, one per hyperedge "
-                f'(got {mask.dtype} of shape {list(mask.size())}; of several splits '
+                f'(got {mask.dtype} of shape {list(mask.size())}; with several splits, '
                 f'take one column)'
             )
         if (mask & ~known).any():

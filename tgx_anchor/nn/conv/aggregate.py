@@ -186,8 +186,8 @@ class _Dot(torch.autograd.Function):
     ) -> Tensor:
         ctx.index = index
         ctx.save_for_backward(x, hyperedge)
-        # The derivative of a weighted sum by its weights is the product of the rows at
-        # both ends, for which PyTorch does not copy these rows.
+        # The derivative of a weighted sum with respect to its weights is the product of
+        # the rows at both ends, for which PyTorch does not copy these rows.
         order = index.by_hyperedge
         weight = x.new_zeros(order.source.numel(), requires_grad=True)
         with torch.enable_grad():
