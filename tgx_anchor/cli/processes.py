@@ -74,8 +74,8 @@ def check_no_table(options: TableOptions) -> None:
 
 @contextmanager
 def process_group() -> Iterator['Ranks']:
-    r"""Joins the processes that torchrun has started, if there are any, for the time of
-    a command. If one of them ends early, another one says so.
+    r"""Joins the processes that torchrun has started, if there are any, for the
+    duration of a command. If one of them ends early, another one reports it.
     """
     import torch
     import torch.distributed as dist
@@ -99,7 +99,7 @@ def process_group() -> Iterator['Ranks']:
         os._exit(1)
     finally:
         signal.signal(signal.SIGTERM, before)
-    # Only in success: in trouble, it would wait for others.
+    # Only after success: after an error, it would wait for others.
     dist.destroy_process_group()
 
 

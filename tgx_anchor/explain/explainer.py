@@ -334,7 +334,7 @@ class Explainer:
         ]
 
     def _ordered(self, kind: str, order: Sequence[str]) -> list[int]:
-        # The places of the features of a kind of which one is told for all: the best
+        # The places of the features of a kind of which one is named for all: the best
         # first, and equally good ones in the given order.
         rates: dict[int, float] = {}
         for k, feature in enumerate(self._features):
@@ -556,7 +556,7 @@ class Explainer:
         return self._told_for_all(out, gap)
 
     def _told_for_all(self, out: Tensor, gap: Tensor) -> Tensor:
-        # Gives one feature the contributions of all of its kind, if one is told for
+        # Gives one feature the contributions of all of its kind, if one is named for
         # all.
         for places in (self._centralities, self._times):
             if not places:

@@ -224,7 +224,7 @@ def summary(filled: Sequence[Filled]) -> str:
     missing = dict.fromkeys(
         name for each in filled if not each.values for name in each.missing
     )
-    # What no dataset has cannot be had from anywhere.
+    # Data that belongs to none of the datasets is not published.
     known = [name for name in missing if name.partition('_')[0] in DATASETS]
     if known:
         parts.append(

@@ -124,7 +124,7 @@ def _sum_any(
     if weight is not None:
         dtype = torch.promote_types(dtype, weight.dtype)
     if torch.compiler.is_compiling():
-        # Sorting depends on values, which a traced graph does not have; scatter not.
+        # Sorting depends on values, which a traced graph lacks; scatter does not.
         ends = (index.hyperedge, index.node, index.num_nodes)
         if not to_node:
             ends = (index.node, index.hyperedge, index.num_hyperedges)

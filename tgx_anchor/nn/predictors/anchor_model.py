@@ -240,7 +240,7 @@ class AnchorModel(torch.nn.Module, ABC):
         return self.calibrator.is_fitted
 
     def assess(self, data: AnchorData | ShardedAnchorData) -> Assessment:
-        r"""Returns the accuracy to expect where the anchor is not known, and warnings.
+        r"""Returns the expected accuracy where the anchor is not known, and warnings.
 
         The accuracy is measured in :meth:`fit`, on known groups that the model did not
         learn from: those in :obj:`data.val_mask`, or without one those that models

@@ -138,8 +138,8 @@ class StackedAnchorRadar(AnchorModel):
        one to groups that up to five further models were not shown. Without these, that
        is with fewer than 20 node sets or :obj:`calibration=None`, fixed weights are
        used.
-    #. **Copies.** If other copies of a group have known anchors, they count beside the
-       prediction (:func:`~tgx_anchor.nn.predictors.copy_prior.copy_prior`).
+    #. **Copies.** If other copies of a group have known anchors, they are combined with
+       the prediction (:func:`~tgx_anchor.nn.predictors.copy_prior.copy_prior`).
 
     Anchors in :obj:`data.val_mask` never enter a view, unless :obj:`use_val` is set in
     :meth:`fit`. With fewer than ten known node sets there is no second pass.
