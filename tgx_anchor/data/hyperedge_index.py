@@ -40,9 +40,9 @@ class Segments(NamedTuple):
 
 
 class Copies(NamedTuple):
-    r"""Holds the incidences of one hyperedge for each set of members. What depends on
-    the members only is computed for these incidences, and read for all others by
-    :obj:`row`.
+    r"""Holds the incidences of one hyperedge for each set of members. Values that
+    depend only on the members are computed for these incidences, and read for all
+    others by :obj:`row`.
 
     Args:
         incidence (torch.Tensor): The incidences of the first hyperedge of each set.

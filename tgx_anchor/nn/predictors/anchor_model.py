@@ -194,8 +194,8 @@ class AnchorModel(torch.nn.Module, ABC):
         ...
 
     def required_transform(self, progress: bool = False) -> BaseTransform:  # noqa: ARG002
-        r"""Returns a transform that adds to a hypergraph what this model needs and what
-        is not there yet; by default, nothing.
+        r"""Returns a transform that adds the attributes that this model needs and the
+        hypergraph does not have yet; by default, none.
 
         .. code-block:: python
 
