@@ -21,7 +21,10 @@ def demo(
     ),
     seed: int = typer.Option(0, min=0, help='The seed of all random draws.'),
     threads: int | None = typer.Option(
-        None, min=1, help='Threads of PyTorch.', show_default='OMP_NUM_THREADS or 1'
+        None,
+        min=1,
+        help='The number of PyTorch threads.',
+        show_default='OMP_NUM_THREADS or 1',
     ),
     out: str | None = typer.Option(
         None,

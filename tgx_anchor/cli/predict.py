@@ -35,7 +35,7 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Find the anchor of every group of a table with a model of 'tgx-anchor fit'.
+    """Find the anchor of every group of a table with a saved model.
 
     The model uses what it has learnt about people it knows, and anchors that are known
     in this table count as evidence.

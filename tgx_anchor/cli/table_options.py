@@ -21,8 +21,8 @@ _RUN = 'Run'
 MEANINGS = """
 Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is a list of rows or
 the Hypergraph Interchange Format; '-' is the standard input; several files, a folder
-or a quoted glob pattern are one table. Delimiter, encoding, header, the spelling of
-yes and no, and the usual names of columns are detected and reported.
+or a quoted glob pattern are read as one table. Delimiter, encoding, header, the
+spelling of yes and no, and the usual names of columns are detected and reported.
 
 Flaws: An empty name, NULL or NA is no member. A member who is in a group twice is one
 member. Several anchors of a group all count. An anchor who is not listed is added to
@@ -93,8 +93,8 @@ class TableOptions:
     time: Annotated[
         str | None,
         typer.Option(
-            help='The column of times: numbers, ISO 8601 or as in e-mails. Only the '
-            'stacked model uses them.',
+            help='The column of times: numbers, or dates as in ISO 8601 or in e-mails. '
+            'Only the stacked model uses them.',
             rich_help_panel=_TABLE,
         ),
     ] = None
@@ -139,7 +139,7 @@ class TableOptions:
         typer.Option(
             help='The encoding of text files.',
             rich_help_panel=_TABLE,
-            show_default='found in the file',
+            show_default='detected',
         ),
     ] = None
     addresses: Annotated[
@@ -167,7 +167,7 @@ class TableOptions:
         int | None,
         typer.Option(
             min=1,
-            help='Threads of PyTorch.',
+            help='The number of PyTorch threads.',
             rich_help_panel=_RUN,
             show_default='OMP_NUM_THREADS or 1',
         ),
