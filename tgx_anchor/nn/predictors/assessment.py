@@ -16,7 +16,7 @@ from tgx_anchor.utils import Ranks, degree
 
 # Below so many distinct known groups, accuracies are little more than a guess.
 _FEW_KNOWN = 50
-# Standardised differences from which two groups of a study are usually called unlike.
+# Standardised differences from which groups in a study are usually called imbalanced.
 _LARGE_DIFFERENCE = 0.25
 # Means of fewer groups say little about a difference.
 _MIN_COMPARED = 10
