@@ -128,7 +128,7 @@ def test_commands_share_the_options_of_tables(run: Run, command: str) -> None:
         *('--time', '--addresses', '--skip-bad', '--seed', '--threads', '--json'),
     ):
         assert f'{option} ' in out
-    assert 'is nobody' in out
+    assert 'is no member' in out
     code, out, err = run(command, '--bogus')
     assert (code, out) == (2, '')
     assert err.count('\n') == 1

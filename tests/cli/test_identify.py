@@ -343,11 +343,11 @@ def test_seed_repeats(run: Run, mails: Path) -> None:
             ['threads.tsv', '--group', 'thread'],
             "column 'thread' for '--group'",
         ),
-        (['monthly'], 'no anchor is known, and there is nothing to learn from: name'),
+        (['monthly'], 'no anchor is known, so there is nothing to learn from: name'),
         (['meetings.csv', '--out', 'anchors.xls'], 'must end in one of .csv'),
         (['meetings.csv', '--out', 'nowhere/a.csv'], 'a folder that exists'),
         (['meetings.csv', '--out', 'monthly'], 'end in one of'),
-        (['meetings.csv', '--json'], "name a file by '--out'"),
+        (['meetings.csv', '--json'], "name a file with '--out'"),
         (['meetings.csv', '--member', 'a', '--members', 'b'], 'give one of them'),
     ],
 )

@@ -141,14 +141,14 @@ def test_one_line_of_all_processes(shards: Path, tmp_path: Path) -> None:
     assert code != 0
     said = [line for line in text.splitlines() if line.startswith('tgx-anchor:')]
     assert len(said) == 1, text
-    assert 'shard 3 is changed' in said[0]
+    assert 'shard 3 has changed' in said[0]
     assert not any(tmp_path.iterdir())
 
 
 def test_is_shards(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert processes.is_shards([str(shards)])
     assert not processes.is_shards(['a.csv', 'b.csv'])
-    with pytest.raises(ValueError, match='goes alone'):
+    with pytest.raises(ValueError, match='must be the only input'):
         processes.is_shards([str(shards), 'a.csv'])
     monkeypatch.setenv('WORLD_SIZE', '2')
     with pytest.raises(ValueError, match="write one with 'tgx-anchor shard'"):

@@ -51,13 +51,13 @@ def test_nothing_at_hand(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
-        (('weather',), "'tables' must be some of"),
+        (('weather',), "'tables' must be among"),
         (('ablation', '--datasets', 'emXX'), "'name' must be one of"),
         (('ablation', '--splits', '0'), "'num_splits' must be positive"),
-        (('ablation', '--methods', 'Stage 3'), "'methods' must be some of Stage 1"),
+        (('ablation', '--methods', 'Stage 3'), "'methods' must be among Stage 1"),
         (
             ('multi', '--datasets', 'emER'),
-            "'datasets' must be some of coAA_first_second",
+            "'datasets' must be among coAA_first_second",
         ),
         (('ablation', '--report-only'), "'folder' must hold 'tables/cells.csv'"),
         (('ablation', '--jobs', '0'), "'jobs' must be positive"),

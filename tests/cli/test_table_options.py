@@ -117,8 +117,8 @@ def test_errors_name_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None
             "named by '--group' (got the columns 'member')",
         ),
         (
-            "'members' must be named: 'people', 'users' may all be meant",
-            "'--members' must be named: 'people', 'users' may all be meant",
+            "'members' must be named: it may be any of 'people', 'users'",
+            "'--members' must be named: it may be any of 'people', 'users'",
         ),
         (
             "'table' must have the column 'k' for 'group_type'",

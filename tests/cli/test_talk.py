@@ -108,8 +108,8 @@ def test_describes_a_table() -> None:
     assert describe_reading(reading) == [
         "a table in memory; group = 'group', member = 'member', anchor = 'is_anchor'",
         "'is_anchor' is yes where it is 'y', no where it is 'n'",
-        "people are written like 'Ann <a@x.org>': '--addresses' takes the address as "
-        'their name',
+        "people are written like 'Ann <a@x.org>': '--addresses' names them by their "
+        'address',
         'groups with several anchors, which all count: 1',
         'groups with a single member, who is the anchor: 1',
     ]

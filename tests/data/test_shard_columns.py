@@ -68,7 +68,7 @@ def test_right_columns_pass() -> None:
         ),
         (
             lambda: check_distinct(Path('a/b'), pa.chunked_array([['x'], ['x']])),
-            "'id' of 'a/b' must differ in all rows .got 1 ids in 2 rows",
+            "'id' of 'a/b' must be distinct .got 1 distinct ids in 2 rows",
         ),
         (
             lambda: check_numeric(Path('a/b'), 'price', pa.string()),
@@ -97,7 +97,7 @@ def test_read_columns(tmp_path: Path) -> None:
     assert found.column('id').to_pylist() == ['a', 'b']
     assert to_numbers(path, 'node', read_columns(path, ['node'])).tolist() == [4, 5]
     check_order(path, 'node', 4)
-    with pytest.raises(ValueError, match=r'the integers in \[0, 2\) in their order'):
+    with pytest.raises(ValueError, match=r'the integers in \[0, 2\) in order'):
         check_order(path, 'node', 0)
     with pytest.raises(ValueError, match="must have the column 'x'"):
         read_columns(path, ['id', 'x'])

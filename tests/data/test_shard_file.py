@@ -23,14 +23,14 @@ def test_files_that_are_missing_cut_or_changed(tmp_path: Path) -> None:
         replace(file, num_rows=4).check_content(tmp_path, 'shard 0')
 
     path.write_bytes(content[:-1])
-    with one_line_error('shard 0 is cut', f'{len(content) - 1:,}'):
+    with one_line_error('shard 0 is truncated', f'{len(content) - 1:,}'):
         file.check_size(tmp_path, 'shard 0')
     path.write_bytes(content + b'.')
-    with one_line_error('shard 0 is changed', 'bytes'):
+    with one_line_error('shard 0 has changed', 'bytes'):
         file.check_size(tmp_path, 'shard 0')
     path.write_bytes(b'.' + content[1:])
     file.check_size(tmp_path, 'shard 0')
-    with one_line_error('shard 0 is changed', 'SHA-256', code[:16]):
+    with one_line_error('shard 0 has changed', 'SHA-256', code[:16]):
         file.check_content(tmp_path, 'shard 0')
     path.unlink()
     with one_line_error('shard 0 is missing', 'a.parquet'):

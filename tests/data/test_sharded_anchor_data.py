@@ -87,13 +87,13 @@ def test_faults_are_named_before_anything_is_computed(root: Path) -> None:
     changed = bytearray(content)
     changed[40] ^= 1
     path.write_bytes(changed)
-    with one_line_error('shard 1 is changed'):
+    with one_line_error('shard 1 has changed'):
         shards.shard(1)
-    with one_line_error('shard 1 is changed'):
+    with one_line_error('shard 1 has changed'):
         ShardedAnchorData(root).to_data()
     shards.verify([0])
     path.write_bytes(content[:-5])
-    with one_line_error('shard 1 is cut'):
+    with one_line_error('shard 1 is truncated'):
         ShardedAnchorData(root)
     path.unlink()
     with one_line_error('shard 1 is missing'):
@@ -101,7 +101,7 @@ def test_faults_are_named_before_anything_is_computed(root: Path) -> None:
     path.write_bytes(content)
     nodes = root / '_nodes' / 'part-00000.parquet'
     nodes.write_bytes(b'x' * nodes.stat().st_size)
-    with one_line_error('part 0 of the nodes is changed'):
+    with one_line_error('part 0 of the nodes has changed'):
         ShardedAnchorData(root).verify()
 
 
@@ -160,12 +160,12 @@ def put_column(root: Path, level: str, name: str, column: Any) -> None:
     ('level', 'name', 'column', 'words'),
     [
         ('nodes', 'node', [2, 1, 0], ["'node'", '_nodes/part', 'order', '[2, 1, 0]']),
-        ('nodes', 'id', ['a', 'b', 'a'], ["'id'", '_nodes/part', 'differ']),
+        ('nodes', 'id', ['a', 'b', 'a'], ["'id'", '_nodes/part', 'distinct']),
         ('nodes', 'id', ['a', None, 'c'], ["'id'", 'null']),
         ('nodes', 'id', [1.0, 2.0, 3.0], ["'id'", 'integers or strings', 'double']),
         ('nodes', 'id', None, ['_nodes/part', "the column 'id'"]),
         ('hyperedges', 'hyperedge', [1, 0], ['_hyperedges/shard', 'order', '[1, 0]']),
-        ('hyperedges', 'id', ['a', 'a'], ['_hyperedges/shard', 'differ']),
+        ('hyperedges', 'id', ['a', 'a'], ['_hyperedges/shard', 'distinct']),
         ('hyperedges', 'id', [1, 2], ['integers in shard 0', 'none in shard 1']),
         ('hyperedges', 'time', ['a', 'b'], ["'time'", 'numbers', 'string']),
         ('incidences', 'node', [0, 0, 1, 2], ['shard 0', 'once', 'hyperedge 0']),

@@ -91,7 +91,7 @@ def test_no_choice() -> None:
         'ann is the only member of group g1: there is no choice.'
     ]
     empty = Explanation('g2', 1, 0, 'AnchorRadar')
-    assert empty.sentences() == ['There is nobody in group g2.']
+    assert empty.sentences() == ['There are no members in group g2.']
     assert not one.is_tie
     assert not empty.is_tie
 
@@ -140,7 +140,7 @@ def test_values_that_show_the_opposite_are_not_told() -> None:
     assert replace(STACKED, reasons=(RECORD, odd)).sentences() == [first, *LINES[3:5]]
     assert replace(STACKED, reasons=(odd,)).sentences() == [
         first,
-        'What decided cannot be told in a sentence.',
+        'What decided cannot be put into a sentence.',
         *LINES[3:5],
     ]
     against = replace(odd, contribution=-0.1)

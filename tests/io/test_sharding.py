@@ -359,7 +359,7 @@ def test_a_second_run_finds_the_shards(tmp_path: Path) -> None:
     with one_line_error("'out'", 'new folder', 'other options'):
         write_shards(path, out, num_shards=2)
     (out / 'shard-00001.parquet').unlink()
-    with one_line_error("'out'", 'shard 1 is missing', 'remove it'):
+    with one_line_error("'out'", 'shard 1 is missing', 'remove the folder'):
         write_shards(path, out)
 
 

@@ -111,7 +111,7 @@ def test_gzip_and_the_line_of_excel(tmp_path: Path) -> None:
     stream = check_same(path)
     assert stream.form == 'text with semicolons in UTF-8'
     path.write_bytes(b'a,b\n')
-    with one_line_error('compressed by gzip', 'a.csv.gz'):
+    with one_line_error('compressed with gzip', 'a.csv.gz'):
         TableStream.open(path, choose)
 
 

@@ -159,13 +159,13 @@ def test_trainings_that_failed_keep_their_state(
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        ({'tables': ['weather']}, "'tables' must be some of statistics"),
+        ({'tables': ['weather']}, "'tables' must be among statistics"),
         ({'datasets': ['emXX']}, "'name' must be one of"),
         ({'datasets': ['coDB_middle']}, "'anchor' of 'coDB' must be one of"),
         ({'num_splits': 0}, "'num_splits' must be positive"),
         ({'num_epochs': 0}, "'num_epochs' must be positive"),
         ({'jobs': 0}, "'jobs' must be positive"),
-        ({'methods': ['Seed 9']}, "'methods' must be some of"),
+        ({'methods': ['Seed 9']}, "'methods' must be among"),
     ],
 )
 def test_bad_arguments(

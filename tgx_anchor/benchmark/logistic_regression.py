@@ -81,7 +81,7 @@ class LogisticRegression:
             other = torch.sigmoid(-sign * (x @ weight))
             grad = penalty * weight - x.t() @ (sign * other)
             hessian = x.t() @ (x * (other * (1 - other)).unsqueeze(1))
-            # Where all rows are told apart, the curvature of the bias vanishes.
+            # If the classes are separable, the curvature of the bias vanishes.
             hessian += torch.diag(penalty.clamp(min=_MIN_CURVATURE))
             step = torch.linalg.solve(hessian, grad)
             # The gain that a quadratic form would give.

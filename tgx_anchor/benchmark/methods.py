@@ -36,7 +36,7 @@ HEURISTICS: dict[str, type[AnchorModel]] = {
 }
 # The model beyond the paper, without the times that are not part of its task.
 STACKED = 'StackedAnchorRadar'
-#: The names of all methods that the benchmark has by itself.
+#: The names of all methods that are built into the benchmark.
 METHODS: tuple[str, ...] = ('AnchorRadar', STACKED, *BASELINES, *HEURISTICS)
 # Methods whose number of epochs is not for the user to set.
 WITHOUT_EPOCHS: tuple[str, ...] = (STACKED, *HEURISTICS)

@@ -33,10 +33,10 @@ def run_benchmark(
     progress: bool = True,
     callback: Callable[[BenchmarkRow], None] | None = None,
 ) -> list[BenchmarkRow]:
-    r"""Fits and evaluates each method on each split of each setting, every one in a
-    process of its own, so that its peak memory is its own, too.
+    r"""Fits and evaluates each method on each split of each setting, in a process of
+    its own, so that its peak memory is measured on its own, too.
 
-    Models of your own take part under a name of their own:
+    Models of your own take part under names that you choose:
 
     .. code-block:: python
 
@@ -59,8 +59,8 @@ def run_benchmark(
         num_epochs (int, optional): The number of epochs of all methods that learn; the
             published ones if :obj:`None`. Models of your own keep theirs.
             (default: :obj:`None`)
-        path (str, optional): A CSV file to which each row is added as it comes. Rows
-            that it holds are not measured again, so that a changed model of your own
+        path (str, optional): A CSV file to which each row is added once it is measured.
+            Rows that it holds are not measured again, so a changed model of your own
             needs another name, or another file. Baselines keep the state of their
             training in a folder next to it, and continue from there after an
             interruption. (default: :obj:`None`)

@@ -103,7 +103,7 @@ def run_tasks(
     check_counts(jobs=jobs, threads=threads)
     if isolated and parent_process() is not None:
         raise ValueError(
-            'tasks can be run below "if __name__ == \'__main__\':" only, since their '
+            'tasks must be run below "if __name__ == \'__main__\':", since their '
             'processes import the script'
         )
     shown: dict[Task, str] = {}
@@ -135,8 +135,8 @@ def fill_table(
     callback: Callable[[Row], None] | None = None,
     **kwargs: Any,
 ) -> dict[Key, Failure]:
-    r"""Runs the tasks that a table lacks, and adds their rows as they come, so that a
-    run which was cut off continues where it stopped.
+    r"""Runs the tasks that a table lacks, and adds the rows of each as soon as it is
+    done, so that an interrupted run continues where it stopped.
 
     Args:
         table (ResultTable): The table.

@@ -13,8 +13,8 @@ __all__ = ['main']
 def main() -> None:
     r"""Runs :obj:`tgx-anchor` with the arguments of the process, and exits.
 
-    Wrong input ends with one line on the standard error and exit code 2, which up to
-    ten bad rows of a table may follow, and :kbd:`Ctrl-C` with one line and exit code
+    Wrong input ends with exit code 2 and one line on the standard error, followed by up
+    to ten bad rows if a table has any. :kbd:`Ctrl-C` ends with one line and exit code
     130.
     """
     from tgx_anchor.cli.interrupt import STOPPED, Interrupt, say_stopped

@@ -8,12 +8,12 @@ import typer
 def benchmark(
     datasets: str = typer.Option(
         'planted',
-        help="Settings, with commas: 'emER,qaBI,coDB_last', or 'planted' for synthetic "
-        'groups.',
+        help="Settings, separated by commas: 'emER,qaBI,coDB_last', or 'planted' for "
+        'synthetic groups.',
     ),
     methods: str | None = typer.Option(
         None,
-        help="Methods, with commas: 'AnchorRadar,WHATsNet,Degree'.",
+        help="Methods, separated by commas: 'AnchorRadar,WHATsNet,Degree'.",
         show_default='all',
     ),
     splits: int = typer.Option(1, help='The number of random splits.'),
@@ -22,13 +22,13 @@ def benchmark(
     ),
     out: str = typer.Option(
         'benchmark.csv',
-        help='The CSV file to which each result is added as it comes; a second run '
-        'continues where the first one stopped. Tables and plots go next to it.',
+        help='The CSV file to which each result is added once it is measured; a second '
+        'run continues where the first one stopped. Tables and plots go next to it.',
     ),
     root: str | None = typer.Option(
         None, help='The folder of the datasets.', show_default='the cache of PyG'
     ),
-    jobs: int = typer.Option(1, help='The number of processes at a time.'),
+    jobs: int = typer.Option(1, help='The number of processes to run at a time.'),
     threads: int = typer.Option(1, help='The number of threads of each process.'),
 ) -> None:
     """Compare AnchorRadar with the nine baselines of the paper and two heuristics.
@@ -83,21 +83,19 @@ def benchmark(
     console.print(f'written to {names}', highlight=False)
     if not any(path.suffix == '.png' for path in written):
         console.print(
-            "no plot: it needs matplotlib, pip install 'tgx_anchor[viz]'",
+            "no plot, which needs matplotlib: pip install 'tgx_anchor[viz]'",
             highlight=False,
             markup=False,
         )
 
 
 def names_in(words: str) -> list[str]:
-    r"""Returns the names in a list with commas.
+    r"""Returns the names in a comma-separated list.
 
     Args:
         words (str): The list.
     """
     names = [word.strip() for word in words.split(',') if word.strip()]
     if not names:
-        raise ValueError(
-            f'names must be given, with commas between them (got {words!r})'
-        )
+        raise ValueError(f'names must be given, separated by commas (got {words!r})')
     return names

@@ -1,18 +1,18 @@
-"""Lists the datasets and the place each can be loaded from."""
+"""Lists the datasets and where each can be loaded from."""
 
 import typer
 
 
 def datasets(
     markdown: bool = typer.Option(
-        False, '--markdown', help='Print the table of the README instead.'
+        False, '--markdown', help='Print the table for the README instead.'
     ),
 ) -> None:
-    """List the thirteen datasets and the place each can be loaded from.
+    """List the thirteen datasets and where each can be loaded from.
 
     The status of a dataset is 'present' (in the cache folder), 'in mirror' (in the
     folder that TGX_ANCHOR_MIRROR names), 'downloadable', or 'shared drive': such a
-    drive may refuse the download, and the files must then be put into a mirror.
+    drive may refuse the download; if so, put the files into a mirror.
 
     Example: TGX_ANCHOR_MIRROR=/data/mirror tgx-anchor datasets
     """
@@ -30,7 +30,7 @@ def datasets(
     table = Table(
         title='Datasets',
         caption="co* take anchor='first', 'last' or 'first_second'; a shared drive may "
-        'refuse the download, which then needs a mirror',
+        'refuse the download: if so, put the files into a mirror',
         box=box.SIMPLE_HEAD,
         padding=0,
         pad_edge=False,

@@ -21,17 +21,20 @@ def demo(
     ),
     seed: int = typer.Option(0, min=0, help='The seed of all random draws.'),
     threads: int | None = typer.Option(
-        None, min=1, help='Threads of PyTorch.', show_default='OMP_NUM_THREADS or 1'
+        None,
+        min=1,
+        help='The number of PyTorch threads.',
+        show_default='OMP_NUM_THREADS or 1',
     ),
     out: str | None = typer.Option(
         None,
         '--out',
         '-o',
-        help='Write the groups, with the anchors that are known, to a table instead: '
-        '.csv, .tsv, .jsonl or .parquet.',
+        help='Write the groups and their known anchors to a table instead: .csv, .tsv, '
+        '.jsonl or .parquet.',
     ),
 ) -> None:
-    """Plant groups with known anchors, hide most of them, and find them again.
+    """Make groups with known anchors, hide most of the anchors, and find them again.
 
     Example: tgx-anchor demo --num-hyperedges 20000 --seed 1
 

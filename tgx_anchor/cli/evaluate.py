@@ -26,8 +26,8 @@ def evaluate(
     truth: Annotated[
         str,
         typer.Argument(
-            help='A table of groups with their true anchors, or for a table of anchors '
-            "the columns 'group' and 'anchor' alone.",
+            help='A table of groups with their true anchors; for comparison with a '
+            "table of anchors, the columns 'group' and 'anchor' are enough.",
             show_default=False,
         ),
     ],
@@ -89,7 +89,8 @@ def _score(talk: Talk, path: str, truth: str) -> dict[str, Any]:
     if not bool(mask.any()):
         raise ValueError(
             f'{truth!r} has no group with a known anchor and another member to '
-            f"evaluate: name the column of anchors by '--anchor', or '--known'"
+            f"evaluate: name the column of anchors with '--anchor', or a table of "
+            f"known ones with '--known'"
         )
     with talk.step('predicting'):
         shown = without_anchors(data, mask)

@@ -23,7 +23,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Explain in words why a model finds somebody the anchor of a group.
+    """Explain in words why a model predicts the anchor of a group.
 
     Example: tgx-anchor explain model.tgx mails.csv --id 'mail 17'
     """

@@ -19,7 +19,7 @@ def fit(
     files: Files,
     table: TableOptions,
     out: Annotated[
-        str, typer.Option('--out', '-o', help='The file of the model.')
+        str, typer.Option('--out', '-o', help='The model file.')
     ] = 'model.tgx',
     kind: ModelOption = ModelName.AUTO,
 ) -> None:

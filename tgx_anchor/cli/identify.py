@@ -35,7 +35,7 @@ def identify(
     out: Out = '-',
     kind: ModelOption = ModelName.AUTO,
 ) -> None:
-    """Find the anchor of every group of a table, from the anchors that are known.
+    """Find the anchor of every group of a table, given the known ones.
 
     Example: tgx-anchor identify mails.csv --out anchors.csv
 

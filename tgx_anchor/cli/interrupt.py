@@ -17,7 +17,7 @@ class Interrupt:
     the process at once.
 
     Python ignores errors in finalisers and callbacks, and packages that are being
-    imported may turn them into others: :obj:`is_set` tells what they come from.
+    imported may turn them into others: :obj:`is_set` tells whether Ctrl-C was pressed.
     """
 
     def __init__(self) -> None:

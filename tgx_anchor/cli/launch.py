@@ -26,11 +26,11 @@ def speak_once(text: str) -> None:
     """
     if world_size() > 1:
         attempt = os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')
-        # The numbers of processes come back: the address tells this run from others.
+        # Process numbers are reused: the address tells this run from others.
         run = os.environ.get('MASTER_PORT', '0')
         name = f'tgx-anchor-{os.getuid()}-{os.getppid()}-{run}-{attempt}'
         try:
-            # Whoever makes the file speaks.
+            # The process that makes the file speaks.
             os.close(
                 os.open(
                     Path(tempfile.gettempdir(), name), os.O_CREAT | os.O_EXCL, 0o600

@@ -26,13 +26,13 @@ def fit_model(
     """
     if not bool(data.known_mask.any()):
         raise ValueError(
-            'no anchor is known, and there is nothing to learn from: name the column '
-            "of anchors by '--anchor', or a table of known ones by '--known'"
+            'no anchor is known, so there is nothing to learn from: name the column of '
+            "anchors with '--anchor', or a table of known ones with '--known'"
         )
     if not bool((data.known_mask & data.choice_mask).any()):
         raise ValueError(
-            'no group with a known anchor has another member, and there is nothing to '
-            'learn from: more known anchors are needed'
+            'no group with a known anchor has another member, so there is nothing to '
+            'learn from: add known anchors of groups with two or more members'
         )
     choice = choose_model(name, data, talk.options.seed)
     model = choice.model
@@ -82,7 +82,7 @@ def assess(talk: Talk, model: 'AnchorModel', data: 'AnchorData') -> 'Assessment 
 
 
 def describe(assessment: 'Assessment | None') -> tuple[dict[str, Any], list[str]]:
-    r"""Returns the accuracy to expect, as figures for programs and lines for people.
+    r"""Returns the expected accuracy, as figures for programs and lines for people.
 
     Args:
         assessment (Assessment, optional): The assessment of a model.

@@ -23,22 +23,22 @@ def predict(
         bool,
         typer.Option(
             '--ignore-known',
-            help='Show what the model says of groups with a known anchor, too.',
+            help='Predict groups with a known anchor, too, instead of keeping it.',
         ),
     ] = False,
     other_people: Annotated[
         bool,
         typer.Option(
             '--other-people',
-            help='Equal names in this table and in that of the model are not the same '
-            'people.',
+            help='The same name in this table and in that of the model stands for '
+            'different people.',
         ),
     ] = False,
 ) -> None:
-    """Find the anchor of every group of a table with a model of 'tgx-anchor fit'.
+    """Find the anchor of every group of a table with a saved model.
 
-    People whom the model has met keep what it learnt about them, and anchors that are
-    known in this table count as evidence.
+    The model uses what it has learnt about people it knows, and anchors that are known
+    in this table count as evidence.
 
     Example: tgx-anchor predict model.tgx may.csv --out anchors.csv
     """

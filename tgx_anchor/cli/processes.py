@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tgx_anchor.utils import Ranks
 
 _LOST = (
-    'another process has ended: nothing was written; its error is above or in the '
-    'report of torchrun, and the same command goes on from the last state'
+    'another process has ended: nothing was written; see its error above or in the '
+    'report of torchrun, and run the same command to continue from the last state'
 )
 
 
@@ -29,16 +29,17 @@ def is_shards(files: list[str]) -> bool:
     found = [Path(file, '_manifest.json').is_file() for file in files]
     if any(found) and len(files) > 1:
         raise ValueError(
-            f'a folder of shards goes alone (got {len(files)} files and folders)'
+            f'a folder of shards must be the only input (got {len(files)} files and '
+            f'folders)'
         )
-    # What only 'shard' makes, which writes the manifest last.
+    # Only 'shard' makes these, and it writes the manifest last.
     parts = ('_work/store.duckdb', '_hyperedges')
     for file in files:
         if not any(found) and any(Path(file, part).exists() for part in parts):
             raise ValueError(
                 f'{file!r} must be a complete folder of shards (got one without '
-                f"'_manifest.json': the same 'tgx-anchor shard' as before goes on "
-                f'with it)'
+                f"'_manifest.json': run the same 'tgx-anchor shard' command again to "
+                f'complete it)'
             )
     if not any(found) and world_size() > 1:
         raise ValueError(
@@ -73,8 +74,8 @@ def check_no_table(options: TableOptions) -> None:
 
 @contextmanager
 def process_group() -> Iterator['Ranks']:
-    r"""Joins the processes that torchrun has started, if there are any, for the time of
-    a command. If one of them ends early, another one says so.
+    r"""Joins the processes that torchrun has started, if there are any, for the
+    duration of a command. If one of them ends early, another one reports it.
     """
     import torch
     import torch.distributed as dist
@@ -98,7 +99,7 @@ def process_group() -> Iterator['Ranks']:
         os._exit(1)
     finally:
         signal.signal(signal.SIGTERM, before)
-    # Only in success: in trouble, it would wait for others.
+    # Only after success: after an error, it would wait for others.
     dist.destroy_process_group()
 
 

@@ -31,11 +31,11 @@ def report(
         int,
         typer.Option(
             min=0,
-            help='The number of groups to explain, from the least certain one on.',
+            help='The number of groups to explain, the least certain ones first.',
         ),
     ] = 5000,
 ) -> None:
-    """Write a page with the anchors of all groups, which opens without a network.
+    """Write a page with the anchors of all groups, which opens offline.
 
     Example: tgx-anchor report model.tgx mails.csv --out report.html
     """

@@ -15,16 +15,18 @@ _QUICK_DATASETS = ['emER', 'planted']
 
 def reproduce(
     table: str = typer.Argument(
-        ..., help="A table, several with commas, 'all', or 'list' to see their names."
+        ...,
+        help="A table, several separated by commas, 'all', or 'list' to see all names.",
     ),
     datasets: str | None = typer.Option(
         None,
-        help="Datasets, with commas: 'emER,qaBI,coDB_last'.",
+        help="Datasets, separated by commas: 'emER,qaBI,coDB_last'.",
         show_default='all that are available',
     ),
     methods: str | None = typer.Option(
         None,
-        help="Methods and variants to measure, with commas: 'AnchorRadar,WHATsNet'.",
+        help='Methods and variants to measure, separated by commas: '
+        "'AnchorRadar,WHATsNet'.",
         show_default='all',
     ),
     splits: int | None = typer.Option(
@@ -39,7 +41,7 @@ def reproduce(
     quick: bool = typer.Option(
         False,
         '--quick',
-        help='Try the command: few epochs, one split, emER and planted data only, '
+        help='Make a trial run: few epochs, one split, emER and planted data only, '
         "into 'reproduced-quick'.",
     ),
     report_only: bool = typer.Option(
@@ -47,14 +49,14 @@ def reproduce(
     ),
     out: str | None = typer.Option(
         None,
-        help='The folder to which each result is added as it comes; a second run '
-        'continues where the first one stopped.',
+        help='The folder to which each result is added once it is measured; a second '
+        'run continues where the first one stopped.',
         show_default='reproduced',
     ),
     root: str | None = typer.Option(
         None, help='The folder of the datasets.', show_default='the cache of PyG'
     ),
-    jobs: int = typer.Option(1, help='The number of processes at a time.'),
+    jobs: int = typer.Option(1, help='The number of processes to run at a time.'),
     threads: int = typer.Option(1, help='The number of threads of each process.'),
 ) -> None:
     """Reproduce a table of the paper, and compare it with the printed figures.

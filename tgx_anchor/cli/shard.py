@@ -18,7 +18,7 @@ Out = Annotated[
     typer.Option(
         '--out',
         '-o',
-        help='The folder of shards: a new one, or one of a run that was stopped.',
+        help='The folder of shards: a new one, or that of a run that was stopped.',
         show_default=False,
     ),
 ]
@@ -44,8 +44,8 @@ def shard(
 ) -> None:
     """Write a table that does not fit into memory to a folder of shards.
 
-    Tables are Parquet and text files (CSV, TSV, also with gzip) with one row per
-    member. If the command is stopped, the same command goes on where it was.
+    Tables are Parquet and text files (CSV or TSV, optionally compressed with gzip) with
+    one row per member. If the command is stopped, run it again to continue.
     Bad rows are written to the folder _rejected.
 
     Example: tgx-anchor shard groups/*.parquet --out shards/ --num-shards 16
@@ -56,7 +56,7 @@ def shard(
         value = getattr(table, name)
         if value:
             raise ValueError(
-                f"'--{name}' is not for 'shard', which reads tables with one row per "
+                f"'--{name}' must be left out: 'shard' reads tables with one row per "
                 f"member and a column of anchors (got {value!r}; 'identify' takes it)"
             )
     talk = Talk(table)
@@ -83,7 +83,7 @@ def shard(
         for note in [*describe_columns(reading), *map(name_options, reading.notes)]:
             talk.note(f'{name}: {note}')
     else:
-        talk.note(f'{out}: all shards are there from an earlier run')
+        talk.note(f'{out}: an earlier run has written all shards')
     rejected = sum(file.num_rows for file in found.rejected)
     if rejected:
         word = 'bad row is' if rejected == 1 else 'bad rows are'

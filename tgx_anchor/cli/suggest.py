@@ -1,4 +1,4 @@
-"""Lists the groups whose anchor would help most if it were known."""
+"""Lists the groups whose anchors would help most if they were known."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def suggest(
         ),
     ] = '-',
 ) -> None:
-    """List the groups whose anchor would help most if it were known, the best first.
+    """List the groups whose anchors would help most if known, the best first.
 
     Example: tgx-anchor suggest model.tgx mails.csv -n 50 --out label_these.csv
     """

@@ -21,12 +21,12 @@ _RUN = 'Run'
 MEANINGS = """
 Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is a list of rows or
 the Hypergraph Interchange Format; '-' is the standard input; several files, a folder
-or a quoted glob pattern are one table. Delimiter, encoding, header, the spelling of
-yes and no, and the usual names of columns are found and said.
+or a quoted glob pattern are read as one table. Delimiter, encoding, header, the
+spelling of yes and no, and the usual names of columns are detected and reported.
 
-Flaws: An empty name, NULL or NA is nobody. A member who is in a group twice is one
+Flaws: An empty name, NULL or NA is no member. A member who is in a group twice is one
 member. Several anchors of a group all count. An anchor who is not listed is added to
-the group. A group without an anchor is one to predict. A single member is the anchor.
+the group. If no anchor is given, it is predicted. A single member is the anchor.
 Rows with an empty group, with a flag that is neither yes nor no, or with too many or
 too few fields are bad.
 """
@@ -36,7 +36,10 @@ Files = Annotated[
     typer.Argument(metavar='FILE...', help='Tables of groups.', show_default=False),
 ]
 Model = Annotated[
-    str, typer.Argument(help="A model of 'tgx-anchor fit'.", show_default=False)
+    str,
+    typer.Argument(
+        help="A model file written by 'tgx-anchor fit'.", show_default=False
+    ),
 ]
 
 
@@ -58,8 +61,8 @@ class TableOptions:
     members: Annotated[
         list[str] | None,
         typer.Option(
-            help='The column of members, if there is one row per group; again for '
-            'further columns.',
+            help='The column of members, if there is one row per group; may be '
+            'repeated.',
             rich_help_panel=_TABLE,
         ),
     ] = None
@@ -75,7 +78,7 @@ class TableOptions:
         str | None,
         typer.Option(
             help='The column of anchors: yes and no, or their names. With '
-            'COLUMN=VALUE, the rows that have this value.',
+            'COLUMN=VALUE, the anchors are the rows that have this value.',
             rich_help_panel=_TABLE,
         ),
     ] = None
@@ -90,8 +93,8 @@ class TableOptions:
     time: Annotated[
         str | None,
         typer.Option(
-            help='The column of times: numbers, ISO 8601 or as in e-mails. Only the '
-            'stacked model uses them.',
+            help='The column of times: numbers, or dates as in ISO 8601 or in e-mails. '
+            'Only the stacked model uses them.',
             rich_help_panel=_TABLE,
         ),
     ] = None
@@ -136,7 +139,7 @@ class TableOptions:
         typer.Option(
             help='The encoding of text files.',
             rich_help_panel=_TABLE,
-            show_default='found in the file',
+            show_default='detected',
         ),
     ] = None
     addresses: Annotated[
@@ -164,7 +167,7 @@ class TableOptions:
         int | None,
         typer.Option(
             min=1,
-            help='Threads of PyTorch.',
+            help='The number of PyTorch threads.',
             rich_help_panel=_RUN,
             show_default='OMP_NUM_THREADS or 1',
         ),
@@ -240,8 +243,8 @@ class TableOptions:
 
         if self.known is not None:
             raise ValueError(
-                "known anchors of a HIF document are in its incidences: '--known' goes "
-                'with a table only'
+                "'--known' is for tables only: the known anchors of a HIF document are "
+                'in its incidences'
             )
         data = read_hif(file, max_anchors=None)
         form = 'Hypergraph Interchange Format'
@@ -252,7 +255,7 @@ def _read_rows(files: list[str]) -> list[Any] | None:
     # A JSON document that is a list of rows; a HIF document is an object.
     if len(files) > 1:
         raise ValueError(
-            f'a file that ends in .json goes alone (got {len(files)} files)'
+            f'a file that ends in .json must be the only one (got {len(files)} files)'
         )
     text = Path(files[0]).read_bytes()
     if not text.lstrip(b'\xef\xbb\xbf \t\r\n').startswith(b'['):
@@ -271,7 +274,7 @@ def _read_rows(files: list[str]) -> list[Any] | None:
 
 
 class TableError(ValueError):
-    r"""An error about a table, in the words of the command line.
+    r"""An error about a table that names the options of the command line.
 
     Args:
         message (str): The message.
@@ -285,7 +288,7 @@ class TableError(ValueError):
 
 @contextmanager
 def named_options() -> Iterator[None]:
-    r"""Raises errors about a table in the words of the command line."""
+    r"""Raises errors about a table with the names of options instead of arguments."""
     try:
         yield
     except ValueError as error:

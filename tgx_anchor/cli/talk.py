@@ -36,7 +36,7 @@ class Talk:
 
         if options.json and out == '-':
             raise ValueError(
-                "'--json' prints to the standard output: name a file by '--out'"
+                "'--json' prints to the standard output: name a file with '--out'"
             )
         self.options = options
         self.out = out
@@ -110,8 +110,9 @@ class Talk:
             set_threads(self.options.threads)
 
     def show_epoch(self, record: Mapping[str, float]) -> None:
-        r"""Shows how many epochs of a stage are done, and after the last one of stage
-        2 that the accuracy is measured, by models that are not shown some anchors.
+        r"""Shows how many epochs of a stage are done. After the last epoch of stage 2,
+        shows that the accuracy is being measured, by models that do not see some
+        anchors.
 
         Args:
             record (dict): The record of an epoch of :meth:`AnchorModel.fit`.
@@ -180,8 +181,8 @@ class Talk:
         Args:
             summary (dict): The summary for programs.
             lines (list[str]): The summary for people.
-            is_result (bool, optional): If set to :obj:`True`, it is all that the
-                command is for, and printed even if it is to be quiet.
+            is_result (bool, optional): If set to :obj:`True`, the summary is the
+                result of the command, and is printed even with :obj:`--quiet`.
                 (default: :obj:`False`)
         """
         if self.is_silent:
@@ -211,8 +212,8 @@ def describe_reading(reading: 'IncidenceReading') -> list[str]:
     odd = [name for name in map(str, data.node_id[:1000]) if '<' in name]
     if len(odd) > 1:
         out.append(
-            f"people are written like {odd[0]!r}: '--addresses' takes the address as "
-            f'their name'
+            f"people are written like {odd[0]!r}: '--addresses' names them by their "
+            f'address'
         )
     size = data.hyperedge_size
     anchors = data.hyperedge_index[1][data['y']].bincount(minlength=len(size))

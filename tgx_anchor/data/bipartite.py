@@ -47,9 +47,9 @@ def to_bipartite(data: AnchorData) -> HeteroData:
 def from_bipartite(
     graph: HeteroData, relation: tuple[str, str, str] | None = None
 ) -> AnchorData:
-    r"""Converts a relation of a heterogeneous graph to a hypergraph, whose nodes are
-    those of the type :obj:`relation[0]`, whose hyperedges are those of the type
-    :obj:`relation[2]`, and whose incidences are the edges: the inverse of
+    r"""Converts a relation of a heterogeneous graph to a hypergraph. Its nodes are the
+    nodes of the type :obj:`relation[0]`, its hyperedges those of the type
+    :obj:`relation[2]`, and its incidences the edges: the inverse of
     :func:`to_bipartite`.
 
     .. code-block:: python

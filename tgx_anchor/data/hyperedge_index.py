@@ -16,7 +16,7 @@ from tgx_anchor.utils import (
     is_sorted,
 )
 
-# Reading the results of copies takes time, too.
+# With fewer copies, reading their results costs more time than it saves.
 _MOST_KEPT = 0.95
 
 
@@ -40,9 +40,9 @@ class Segments(NamedTuple):
 
 
 class Copies(NamedTuple):
-    r"""Holds the incidences of one hyperedge for each set of members. What depends on
-    the members only is computed for these incidences, and read for all others by
-    :obj:`row`.
+    r"""Holds the incidences of one hyperedge for each set of members. Values that
+    depend only on the members are computed for these incidences, and read for all
+    others by :obj:`row`.
 
     Args:
         incidence (torch.Tensor): The incidences of the first hyperedge of each set.
@@ -65,7 +65,7 @@ class HyperedgeIndex:
     and counts, as :class:`torch_geometric.EdgeIndex` is for graphs.
 
     Layers and encoders take a plain tensor or this object. The object sorts and counts
-    incidences once, the first time a layer asks for it, while each layer does so anew
+    incidences once, the first time a layer asks for it, while each layer does so again
     for a tensor. It also describes a mini-batch: degrees and sizes in the whole
     hypergraph, the incidences that nodes drew, and the number of targets.
 
@@ -212,7 +212,7 @@ class HyperedgeIndex:
             - **output:** :math:`(N)` or :math:`(M)`
         """
         if torch.compiler.is_compiling():
-            # Orders and 'bincount' depend on values, which a traced graph has not.
+            # Orders and 'bincount' depend on values, which a traced graph lacks.
             index, size = self.hyperedge, self.num_hyperedges
             if level == 'node':
                 index, size = self.node, self.num_nodes
@@ -246,7 +246,7 @@ class HyperedgeIndex:
         repeated in a hyperedge stay separate.
         """
         if torch.compiler.is_compiling():
-            # Their number depends on values, which a traced graph has not.
+            # Their number depends on values, which a traced graph does not have.
             return None
         if self._has_copies is None:
             self._copies = self._find_copies()

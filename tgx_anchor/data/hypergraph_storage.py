@@ -14,7 +14,7 @@ _INDEX = f"'hyperedge_index', or {_GRAPH}"
 _ATTR = "'hyperedge_attr' or 'incidence_attr'"
 
 #: The members of :class:`torch_geometric.data.Data` that have no meaning for a
-#: hypergraph, and the right call in the place of each.
+#: hypergraph, and the right call for each.
 REFUSED = {
     'adj': _INDEX,
     'adj_t': _INDEX,

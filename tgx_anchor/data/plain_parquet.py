@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from tgx_anchor.utils.messages import listed, shorten
 
-# The physical types whose values lie side by side in a page.
+# The physical types whose values are contiguous in a page.
 WIDTHS = {'INT32': '<i4', 'INT64': '<i8', 'FLOAT': '<f4', 'DOUBLE': '<f8'}
 # The greatest size of a page, whose header has 32 bits for it.
 MAX_PAGE = 2**31 - 2**20
 
 
 def write_plain_parquet(columns: Mapping[str, pa.ChunkedArray], path: Path) -> None:
-    r"""Writes a Parquet file without compression, with all values of a column side by
-    side (one row group, one page, plain encoding, no nulls), so that
+    r"""Writes a Parquet file without compression, with the values of each column
+    contiguous (one row group, one page, plain encoding, no nulls), so that
     :func:`map_parquet` maps its numbers instead of copying them.
 
     Args:
@@ -53,8 +53,8 @@ def write_plain_parquet(columns: Mapping[str, pa.ChunkedArray], path: Path) -> N
 
 
 def map_parquet(path: Path, names: list[str]) -> dict[str, NDArray[Any]]:
-    r"""Returns columns of a Parquet file as arrays, mapped into memory where the file
-    allows it, or else read.
+    r"""Returns columns of a Parquet file as arrays, memory-mapped where the file allows
+    it, and read otherwise.
 
     Args:
         path (Path): A Parquet file; those of :func:`write_plain_parquet` can be mapped.

@@ -11,7 +11,7 @@ T = TypeVar('T')
 class RankPart:
     r"""Describes which hyperedges of a hypergraph in shards an
     :class:`~tgx_anchor.data.AnchorData` holds, and which processes hold the others.
-    Its hyperedges follow each other, and all nodes are there.
+    Its hyperedges are consecutive, and it has all nodes.
 
     Args:
         ranks (Ranks): The processes.
@@ -30,7 +30,7 @@ class RankPart:
         self._cache: dict[str, Any] = {}
 
     def cached(self, key: str, make: Callable[[], T]) -> T:
-        r"""Returns what was made under a name, or makes it.
+        r"""Returns the cached value of a name, or makes it.
 
         Args:
             key (str): The name.

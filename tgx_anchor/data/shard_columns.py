@@ -16,14 +16,13 @@ _WORDS = {'b': 'booleans', 'iu': 'integers', 'iuf': 'numbers'}
 
 
 def check_range(name: str, value: NDArray[Any], low: int, high: int) -> None:
-    r"""Raises a :class:`ValueError` if a column has other values than integers of a
-    range.
+    r"""Raises a :class:`ValueError` if a column does not hold integers of a range.
 
     Args:
         name (str): The name of the column in messages.
         value (numpy.ndarray): The column.
         low (int): The smallest integer.
-        high (int): The end of the range.
+        high (int): The end of the range, exclusive.
     """
     if value.dtype.kind not in 'iu' or (
         len(value) and not low <= int(value.min()) <= int(value.max()) < high
@@ -52,8 +51,8 @@ def check_types(number: int, columns: dict[str, NDArray[Any]]) -> None:
 
 
 def check_rows(number: int, num_known: int, columns: dict[str, NDArray[Any]]) -> None:
-    r"""Raises a :class:`ValueError` if the incidences of a shard have another number of
-    anchors than the manifest says, are not in order, or are repeated.
+    r"""Raises a :class:`ValueError` if the incidences of a shard are not in order, are
+    repeated, or do not have as many groups with an anchor as the manifest says.
 
     Args:
         number (int): The number of the shard.
@@ -69,8 +68,8 @@ def check_rows(number: int, num_known: int, columns: dict[str, NDArray[Any]]) ->
         )
     if (hyperedge[1:] < hyperedge[:-1]).any():
         raise ValueError(
-            f'shard {number} must list its members group by group, by the numbers of '
-            f'the groups (got a lower number after a higher one)'
+            f'shard {number} must list its members group by group, in the order of the '
+            f'numbers of groups (got a lower number after a higher one)'
         )
     order = np.lexsort((node, hyperedge))
     node, hyperedge = node[order], hyperedge[order]
@@ -84,8 +83,8 @@ def check_rows(number: int, num_known: int, columns: dict[str, NDArray[Any]]) ->
 
 
 def check_order(path: Path, name: str, first: int) -> None:
-    r"""Raises a :class:`ValueError` if the numbers of nodes or groups in a file do not
-    follow each other.
+    r"""Raises a :class:`ValueError` if the numbers of nodes or groups in a file are not
+    consecutive.
 
     Args:
         path (Path): The file.
@@ -97,7 +96,7 @@ def check_order(path: Path, name: str, first: int) -> None:
     if value.dtype.kind not in 'iu' or not np.array_equal(value, np.arange(first, end)):
         raise ValueError(
             f'{name!r} of {shown_file(path)} must be the integers in [{first}, {end}) '
-            f'in their order (got {shorten(value.tolist())})'
+            f'in order (got {shorten(value.tolist())})'
         )
 
 
@@ -111,13 +110,13 @@ def check_distinct(path: Path, ids: pa.ChunkedArray) -> None:
     count = pc.count_distinct(ids).as_py()
     if count < len(ids):
         raise ValueError(
-            f"'id' of {shown_file(path)} must differ in all rows (got {count:,} ids "
+            f"'id' of {shown_file(path)} must be distinct (got {count:,} distinct ids "
             f'in {len(ids):,} rows)'
         )
 
 
 def check_numeric(path: Path, name: str, kind: pa.DataType) -> None:
-    r"""Raises a :class:`ValueError` if the type of a column is not that of numbers.
+    r"""Raises a :class:`ValueError` if the type of a column is not numeric.
 
     Args:
         path (Path): The file.
@@ -183,8 +182,8 @@ def to_numbers(path: Path, name: str, table: pa.Table) -> NDArray[Any]:
 
 
 def shown_file(path: Path) -> str:
-    r"""Returns the name of a file in messages, with its folder: files of groups have
-    the names of those of incidences.
+    r"""Returns the name of a file for messages, with its folder, since files of groups
+    have the same names as those of incidences.
 
     Args:
         path (Path): The file.

@@ -20,7 +20,7 @@ class ShardFile:
         file (str): Its path within the folder, with forward slashes.
         num_rows (int): The number of its rows.
         num_bytes (int): Its size.
-        sha256 (str): The SHA-256 code of its content, hexadecimal.
+        sha256 (str): The SHA-256 hash of its content, in hexadecimal.
     """
 
     file: str
@@ -30,7 +30,7 @@ class ShardFile:
 
     @classmethod
     def measure(cls, root: Path, file: str) -> 'ShardFile':
-        r"""Measures a file that is complete.
+        r"""Describes a file that is complete.
 
         Args:
             root (Path): The folder of shards.
@@ -52,14 +52,14 @@ class ShardFile:
             raise ValueError(f'{name} is missing: there is no file {str(path)!r}')
         size = path.stat().st_size
         if size != self.num_bytes:
-            word = 'cut' if size < self.num_bytes else 'changed'
+            fault = 'is truncated' if size < self.num_bytes else 'has changed'
             raise ValueError(
-                f'{name} is {word}: {str(path)!r} must have {self.num_bytes:,} bytes '
+                f'{name} {fault}: {str(path)!r} must have {self.num_bytes:,} bytes '
                 f'(got {size:,})'
             )
 
     def check_content(self, root: Path, name: str) -> None:
-        r"""Raises a :class:`ValueError` if the file is missing, cut or changed.
+        r"""Raises a :class:`ValueError` if the file is missing, truncated or changed.
 
         Args:
             root (Path): The folder of shards.
@@ -70,7 +70,7 @@ class ShardFile:
         code = _hash(path)
         if code != self.sha256.lower():
             raise ValueError(
-                f'{name} is changed: {str(path)!r} must have the SHA-256 code '
+                f'{name} has changed: {str(path)!r} must have the SHA-256 hash '
                 f'{self.sha256[:16]}... (got {code[:16]}...)'
             )
         try:

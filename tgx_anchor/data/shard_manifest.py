@@ -21,7 +21,7 @@ T = TypeVar('T')
 
 @dataclass(frozen=True)
 class Shard:
-    r"""A shard: whole groups, with numbers that follow each other.
+    r"""A shard: whole groups with consecutive numbers.
 
     Args:
         first_hyperedge (int): The number of its first group.
@@ -46,7 +46,7 @@ class ShardManifest:
         num_nodes (int): The number of nodes :math:`N`.
         num_hyperedges (int): The number of hyperedges :math:`M`.
         num_incidences (int): The number of incidences :math:`P`.
-        columns (dict[str, list[str]]): The columns of the files, by
+        columns (dict[str, list[str]]): The names of the columns of the files of
             :obj:`"incidences"`, :obj:`"hyperedges"` and :obj:`"nodes"`.
         shards (list[Shard]): The shards.
         nodes (list[ShardFile]): The files of nodes, in the order of their numbers.
@@ -57,8 +57,8 @@ class ShardManifest:
             (default: :obj:`None`)
         rejected (list[ShardFile], optional): The files of rows that were left out.
             (default: :obj:`[]`)
-        settings (str, optional): A code of the tables and options that the shards
-            were made of. (default: :obj:`""`)
+        settings (str, optional): A hash of the tables and options that the shards
+            were made from. (default: :obj:`""`)
     """
 
     num_nodes: int
@@ -82,7 +82,7 @@ class ShardManifest:
         path = root / MANIFEST
         if not path.is_file():
             raise ValueError(
-                f"'root' must be a folder of 'tgx-anchor shard', with a file "
+                f"'root' must be a folder that 'tgx-anchor shard' wrote, with a file "
                 f'{MANIFEST!r} (got {str(root)!r})'
             )
         try:

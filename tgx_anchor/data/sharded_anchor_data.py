@@ -1,4 +1,4 @@
-"""Hypergraph in a folder of shards, read as far as it is asked for."""
+"""Hypergraph in a folder of shards, read on demand."""
 
 from bisect import bisect_left, bisect_right
 from functools import cached_property
@@ -37,15 +37,16 @@ from tgx_anchor.utils.messages import listed, shorten
 
 class ShardedAnchorData:
     r"""A hypergraph in a folder of shards, as :obj:`tgx-anchor shard` writes it. It
-    may be larger than the memory: only what is asked for is read.
+    may be larger than the memory: only the parts that are asked for are read.
 
-    A shard holds whole groups. Nodes and groups have one numbering over all shards, in
+    A shard holds whole groups. Nodes and groups are numbered across all shards, in
     the order of their first appearance in the table, whatever the number of shards:
     shard 0 has the first groups, shard 1 those that follow, and so on.
 
-    On opening, the manifest is read, and files that are missing or cut are reported.
-    The checksums of a shard are compared before it is first read; :meth:`verify` does
-    this for many at once. The format is described in :obj:`docs/shards.md`.
+    On opening, the manifest is read, and files that are missing or truncated are
+    reported. The checksums of a shard are verified before it is first read;
+    :meth:`verify` does this for many at once. The format is described in
+    :obj:`docs/shards.md`.
 
     .. code-block:: python
 
@@ -99,14 +100,14 @@ class ShardedAnchorData:
 
     @property
     def _is_foreign(self) -> bool:
-        # Whether another program has written the shards, whose content may be other
-        # than what the format asks for.
+        # Whether another program has written the shards, whose content may break the
+        # rules of the format.
         return not self.manifest.settings
 
     def verify(self, shards: 'list[int] | range | None' = None) -> None:
-        r"""Compares the checksums of shards and of the nodes, and raises a
-        :class:`ValueError` that names the first that is missing, cut or changed. What
-        was found right once is not read again.
+        r"""Verifies the checksums of shards and of the nodes, and raises a
+        :class:`ValueError` that names the first that is missing, truncated or changed.
+        Files that passed once are not read again.
 
         Args:
             shards (list[int], optional): The shards, all if :obj:`None`.
@@ -155,8 +156,8 @@ class ShardedAnchorData:
     def incidences(self, number: int) -> dict[str, NDArray[Any]]:
         r"""Returns the columns of the incidences of a shard: :obj:`node` and
         :obj:`hyperedge`, in 32 bits where they fit, :obj:`y`, and :obj:`role` and
-        attributes if there are any. Numbers are mapped into memory and read when they
-        are used, so that they take up none that other processes could not have.
+        attributes if there are any. Numbers are memory-mapped and read when they are
+        used, so that the system can free their memory for other processes.
 
         Args:
             number (int): The number of the shard.
@@ -255,8 +256,8 @@ class ShardedAnchorData:
 
     def part(self, ranks: Ranks | None = None) -> AnchorData:
         r"""Returns the part of the hypergraph that this process works on: all nodes,
-        and the hyperedges of some shards that follow each other, without ids. Shards
-        are divided by their numbers of incidences; a process may get none.
+        and the hyperedges of some consecutive shards, without ids. Shards are divided
+        by their numbers of incidences; a process may get none.
 
         The part knows the processes that hold the others (:obj:`data.part`), and is
         made once. Its features are computed when they are needed.
@@ -270,8 +271,8 @@ class ShardedAnchorData:
             model.predict(shards)   # the anchors of shards.part()
 
         Args:
-            ranks (Ranks, optional): The processes; all of :obj:`torch.distributed` if
-                it is initialised, else this one alone, if :obj:`None`.
+            ranks (Ranks, optional): The processes. If :obj:`None`, all processes of
+                :obj:`torch.distributed` if it is initialised, else this one alone.
                 (default: :obj:`None`)
         """
         ranks = Ranks.current() if ranks is None else ranks
@@ -300,7 +301,7 @@ class ShardedAnchorData:
         chosen = self.shards_of(ranks.rank, ranks.size)
         self.verify(chosen)
         if self._is_foreign:
-            # Not after all has been computed, when the ids are needed.
+            # Now, and not when the ids are needed, after everything has been computed.
             self._check_id_types()
             self._read_node_ids()
             for i in chosen:
@@ -326,7 +327,7 @@ class ShardedAnchorData:
 
     @cached_property
     def node_ids(self) -> pa.Array:
-        r"""The ids of all nodes, as an array of Arrow."""
+        r"""The ids of all nodes, as an Arrow array."""
         column = self._read_node_ids()
         if not pa.types.is_integer(column.type):
             # Arrays of other strings end at two gigabytes.
@@ -368,8 +369,8 @@ class ShardedAnchorData:
     # All #####################################################################
 
     def to_data(self) -> AnchorData:
-        r"""Returns the hypergraph of all shards, in memory: the same that
-        :meth:`AnchorData.from_incidence` reads from the table.
+        r"""Returns the hypergraph of all shards, in memory. It is the same as that of
+        :meth:`AnchorData.from_incidence` on the table.
         """
         self.verify()
         if self._is_foreign:

@@ -95,7 +95,7 @@ def download_file(
     r"""Downloads a file, unless :obj:`path` already holds it.
 
     The content is collected in :obj:`<path>.part`, which is renamed to :obj:`path`
-    after its size and digest were checked. If the digest is known, an interrupted
+    once its size and digest have been checked. If the digest is known, an interrupted
     download is resumed, also by a later call.
 
     Args:

@@ -10,7 +10,8 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.utils import distinct_hyperedges
 
-# A feature counts as far as it agrees by more than this number of standard errors.
+# A feature counts only to the extent that it exceeds chance by more than this number of
+# standard errors.
 _ERRORS = 2.0
 # The number of parts of the known groups for the record of people.
 _PARTS = 10

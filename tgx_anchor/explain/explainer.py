@@ -87,16 +87,16 @@ class Explainer:
 
     where :math:`\phi_f` are the integrated gradients of stage 1 along the line from the
     features of the runner-up to those of the anchor. They are summed over the columns
-    of all centralities, which are too much alike to be told apart in a single group:
-    the one that agrees best with the known anchors stands for all, the degree if it is
-    as good as the best.
+    of all centralities, which are too similar to be told apart in a single group: the
+    one that agrees best with the known anchors stands for all of them, or the degree if
+    it is as good as the best.
 
     The number :math:`r_f \in [0, 1]` says how far a feature is a rule: how often it
     tells the anchor of a known group by itself, above chance, relative to the best
     feature or to the record of people in other known groups, whichever is better. Stage
     1 can recognise single people by their features, and :math:`r_f` keeps such a
-    coincidence from being told as a reason. It is one if no group is known, and zero if
-    the two people differ in the other direction than anchors and others in known
+    coincidence from being given as a reason. It is one if no group is known, and zero
+    if the two people differ in the opposite direction to anchors and others in known
     groups. The rest is due to the *strength* of the two people: what their known
     groups, and the scores in all their groups, tell beyond the features here. Without
     strengths (:obj:`stages="first"`), :math:`p = \sigma(\Delta)`, there is no rest, and
@@ -165,8 +165,8 @@ class Explainer:
 
         Args:
             hyperedge (Any): The :obj:`hyperedge_id` of the group, or its number if
-                there are no ids, or none that are integers. A text also stands for the
-                id that is written in this way.
+                there are no ids, or none that are integers. An integer id can also be
+                given as text.
         """
         (out,) = self._explain_chunk(torch.tensor([self._find(hyperedge)]))
         return out
@@ -334,7 +334,7 @@ class Explainer:
         ]
 
     def _ordered(self, kind: str, order: Sequence[str]) -> list[int]:
-        # The places of the features of a kind of which one is told for all: the best
+        # The places of the features of a kind of which one is named for all: the best
         # first, and equally good ones in the given order.
         rates: dict[int, float] = {}
         for k, feature in enumerate(self._features):
@@ -556,7 +556,7 @@ class Explainer:
         return self._told_for_all(out, gap)
 
     def _told_for_all(self, out: Tensor, gap: Tensor) -> Tensor:
-        # Gives one feature the contributions of all of its kind, if one is told for
+        # Gives one feature the contributions of all of its kind, if one is named for
         # all.
         for places in (self._centralities, self._times):
             if not places:
@@ -655,7 +655,7 @@ def explain(
     hyperedge: Any,
     same_people: bool | None = None,
 ) -> Explanation:
-    r"""Explains the prediction of a model for one group. For several groups, make one
+    r"""Explains the prediction of a model for one group. For several groups, use an
     :class:`Explainer`.
 
     .. code-block:: python

@@ -25,9 +25,9 @@ _MOST_REASONS = 4
 class Explanation:
     r"""The reasons why a model predicts an anchor of a group.
 
-    Let :math:`p` be the :obj:`preference`, the probability that the model prefers the
-    anchor to the runner-up if there were only the two of them. The contributions of the
-    reasons add up to :math:`p - 1/2`.
+    Let :math:`p` be the :obj:`preference`, the probability of the anchor if the group
+    held only the anchor and the runner-up. The contributions of the reasons add up to
+    :math:`p - 1/2`.
 
     .. code-block:: python
 
@@ -47,7 +47,7 @@ class Explanation:
             there is none. (default: :obj:`None`)
         preference (float, optional): The preference :math:`p`. (default: :obj:`None`)
         reasons (tuple[Reason], optional): The reasons, those for the anchor first, the
-            most important one at the head. (default: :obj:`()`)
+            most important one at the front. (default: :obj:`()`)
         known_anchors (tuple, optional): The anchors of this group that the model was
             given. (default: :obj:`()`)
         num_anchors (int, optional): The number of anchors that the model expects in a
@@ -74,9 +74,9 @@ class Explanation:
         return gap <= TIE * self.anchor.probability
 
     def sentences(self) -> list[str]:
-        r"""Returns the explanation in short sentences: the prediction, the reasons from
-        the most important one on, the known groups of the two people, and the reasons
-        against it.
+        r"""Returns the explanation in short sentences: the prediction, the reasons with
+        the most important one first, the known groups of the two people, and the
+        reasons against it.
         """
         out = self._prediction()
         anchor, runner_up = self.anchor, self.runner_up
@@ -94,7 +94,7 @@ class Explanation:
             # No reason, but what the prediction comes from.
             kept.append(Reason('strength', 'strength', 0.0))
         elif self.reasons and not kept:
-            out.append('What decided cannot be told in a sentence.')
+            out.append('What decided cannot be put into a sentence.')
         record = [record_sentence(anchor), record_sentence(runner_up)]
         for reason in kept:
             if reason.kind == 'record':
@@ -117,7 +117,7 @@ class Explanation:
     def _prediction(self) -> list[str]:
         group = f'group {self.group}'
         if self.anchor is None:
-            return [f'There is nobody in {group}.']
+            return [f'There are no members in {group}.']
         name = person_text(self.anchor.id)
         if self.runner_up is None:
             return [f'{name} is the only member of {group}: there is no choice.']

@@ -17,7 +17,7 @@ from tgx_anchor.transforms.add_topological_features import (
     SIZE_COLUMN,
 )
 
-# The centrality that stands for all that members tell by whom they share groups with.
+# Stands for all columns about the people with whom members share groups.
 CONTACTS = 'contacts'
 _CONTACTS_COLUMN = 'log_contacts'
 _TOPOLOGICAL = {
@@ -190,8 +190,8 @@ def _incidence_features(
 
 def _centrality(data: AnchorData, name: str, scaled: Tensor | None) -> Tensor:
     num_nodes = int(data.num_nodes or 0)
-    # Only degrees are told as numbers: of others the order is enough, which is the same
-    # for the values of the column.
+    # Only degrees are given as numbers: for the others the order is enough, and the
+    # column has the same order.
     if name == 'degree' or scaled is None:
         value = CENTRALITIES[name](data.hyperedge_index, num_nodes, data.num_hyperedges)
         distinct, level = round_centrality(value)

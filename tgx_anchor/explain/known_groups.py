@@ -20,7 +20,7 @@ _BLOCK_GROUPS = 256
 
 class SharedGroups(NamedTuple):
     r"""Known groups that a member of a group shares with its other members, and other
-    known groups of the same members.
+    known groups with the same members.
     """
 
     num_known_here: int = 0

@@ -21,8 +21,8 @@ class Reason:
 
     Args:
         name (str): :obj:`"strength"` for the strength of the two people beyond what
-            their features tell; or the centrality, such as :obj:`"degree"`, that stands
-            for all of them, or the column of time likewise; or the name of the
+            their features tell; or the centrality, such as :obj:`"degree"`, or the
+            column of time that stands for all of its kind; or the name of the
             attribute; otherwise the kind.
         kind (str): :obj:`"strength"`, :obj:`"centrality"`, :obj:`"attribute"`,
             :obj:`"time"` (the place of the group in the history of the two people);
@@ -45,7 +45,7 @@ class Reason:
         others (tuple[float, float], optional): The lowest and the highest value of all
             members but the anchor. (default: :obj:`None`)
         also (tuple[str], optional): Other centralities in which the anchor is the
-            highest or lowest member likewise. (default: :obj:`()`)
+            highest or lowest member, too. (default: :obj:`()`)
     """
 
     name: str

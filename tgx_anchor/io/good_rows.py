@@ -16,7 +16,7 @@ Result = TypeVar('Result')
 
 @dataclass
 class RowPlaces:
-    r"""The rows of the table that the rows at hand are.
+    r"""The rows of the table that the remaining rows come from.
 
     Args:
         kept (numpy.ndarray): The rows that were not found to be bad.

@@ -229,7 +229,7 @@ class GroupColumns:
         exact = [n for n in found if plain_name(n) == USUAL[kind][0]]
         if len(found) > 1 and len(exact) != 1:
             raise ValueError(
-                f"'{meaning}' must be named: {listed(found)} may all be meant "
+                f"'{meaning}' must be named: it may be any of {listed(found)} "
                 f'(got the columns {listed(names)})'
             )
         if not found and not optional:

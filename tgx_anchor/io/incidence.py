@@ -68,7 +68,7 @@ KINDS = {'is_anchor': pa.bool_(), 'time': pa.float64()}
 
 
 def read_incidence(table: Any, **kwargs: Any) -> AnchorData:
-    r"""Reads a table of groups and warns of guesses: see :func:`inspect_incidence`.
+    r"""Reads a table of groups and warns about guesses: see :func:`inspect_incidence`.
 
     Args:
         table (Any): The table.
@@ -137,9 +137,9 @@ def inspect_incidence(
       or 0, in any case, or :obj:`"COLUMN=VALUE"` for the rows in which a column has
       this value. A group with no anchor among its rows, because all are false or left
       empty (or NA, null, none), has an unknown anchor. In a wide table: the id of the
-      anchor, who becomes a member if it is not one, or nothing if it is unknown. So too
-      in a long table, unless the column is called :obj:`is_...` or at least half of its
-      distinct values are flags.
+      anchor, who becomes a member if it is not one, or nothing if it is unknown. A long
+      table may hold ids, too: they are read as ids unless the column is called
+      :obj:`is_...` or at least half of its distinct values are flags.
     * the role of the member (optional, long tables): integers are kept; strings are
       numbered in sorted order, and their names kept in :obj:`data.role_names`.
     * the time of the group (optional): numbers, or dates, which become seconds since
@@ -217,8 +217,8 @@ def inspect_incidence(
             :class:`BadRowError`. (default: :obj:`False`)
         tidy (bool, optional): If set to :obj:`True`, spaces around names do not count,
             and a row without a member (empty, or NA, null, none) is not bad: it only
-            names its group, which may be left without members. A row without a group
-            as well counts as blank. (default: :obj:`False`)
+            names its group, which may be left without members. A row with neither
+            counts as blank. (default: :obj:`False`)
         anchors_only (bool, optional): If set to :obj:`True`, a table without a column
             of members has one row per anchor. (default: :obj:`False`)
         delimiter (str, optional): The delimiter of a text file; if :obj:`None`, comma,

@@ -1,4 +1,4 @@
-"""A hypergraph read from a table, with what the user should know of the reading."""
+"""A hypergraph read from a table, with what the user should know about the reading."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class IncidenceReading:
             semicolons in Windows-1252"`.
         columns (dict[str, str]): The column of each meaning: :obj:`"group"`,
             :obj:`"member"` or :obj:`"members"`, :obj:`"anchor"`, :obj:`"role"` and
-            :obj:`"time"`, as far as there are any.
+            :obj:`"time"`, those that the table has.
         notes (list[str]): Sentences about guesses, and about all that was merged,
             added or left out.
         bad_rows (list[BadRow]): The rows that were left out.

@@ -16,11 +16,11 @@ Row = TypeVar('Row')
 
 class ResultTable(Generic[Row]):
     r"""Keeps the rows of a CSV file, which grows by a line per result, so that a long
-    run can be cut off at any time and continued.
+    run can be interrupted at any time and continued.
 
-    A last line that was cut off is dropped. A line elsewhere that cannot be read is an
-    error, since it was not written by this class. Of rows with the same key, the last
-    one counts.
+    An incomplete last line is dropped. Any other line that cannot be read is an error,
+    since it was not written by this class. Of rows with the same key, the last one
+    counts.
 
     .. code-block:: python
 

@@ -1,4 +1,4 @@
-"""Shards written from a table, with what the user should know of the reading."""
+"""Shards written from a table, with what the user should know about the reading."""
 
 from dataclasses import dataclass, field
 
@@ -11,8 +11,8 @@ class ShardReading:
 
     Args:
         manifest (ShardManifest): The manifest.
-        is_new (bool): Whether the shards were written now; they were there before
-            if :obj:`False`, and the rest is empty.
+        is_new (bool): Whether the shards were written now. If :obj:`False`, they were
+            written by an earlier run, and the rest is empty.
         form (str, optional): The format of the table in words. (default: :obj:`""`)
         columns (dict[str, str], optional): The column of each meaning.
             (default: :obj:`{}`)

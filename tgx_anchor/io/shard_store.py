@@ -27,16 +27,16 @@ _REJECTED = 'number INTEGER, file VARCHAR, line BIGINT, reason VARCHAR, text VAR
 
 
 class ShardStore:
-    r"""A database on disk that numbers and joins memberships in little memory.
+    r"""A database on disk that numbers and joins memberships with little memory.
 
     The work is done in steps, each a transaction: a process that is killed loses the
-    step that it was in, and the next one goes on from there.
+    step that it was in, and the next run continues from there.
 
     Args:
         folder (Path): The folder of the database and of all that does not fit into
             memory.
-        settings (str): A code of the tables and options. A database of others is
-            replaced.
+        settings (str): A hash of the tables and options. A database with another hash
+            is replaced.
         memory (int): The number of bytes that the database may hold in memory.
         threads (int, optional): The number of threads, by default that of the cores.
             (default: :obj:`None`)

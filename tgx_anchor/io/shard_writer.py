@@ -35,7 +35,7 @@ ROWS = 2**20
 
 
 class ShardWriter:
-    r"""Writes shards step by step, and goes on where the last run was stopped.
+    r"""Writes shards step by step, and continues where the last run was stopped.
 
     Args:
         root (Path): The folder of shards.
@@ -78,7 +78,7 @@ class ShardWriter:
 
         Args:
             skip_bad (bool): If set to :obj:`True`, bad rows are left out.
-            settings (str): A code of the table and all options, for the manifest.
+            settings (str): A hash of the table and all options, for the manifest.
         """
         self.store.run('clean', self._clean)
         scans = self._scan()
@@ -256,7 +256,7 @@ class ShardWriter:
                 self.store.reject(bad, number)
 
     def _first_bad(self) -> list[BadRow]:
-        # The run that found them may have named the files in another way.
+        # The run that found them may have used other names of the same files.
         return [
             BadRow(
                 file,

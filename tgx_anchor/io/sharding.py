@@ -48,20 +48,20 @@ def write_shards(
     The table has one row per member of a group. Its columns are found, and its rows
     checked, as in :func:`~tgx_anchor.io.incidence.inspect_incidence`, with any number
     of anchors in a group. Nodes and groups are numbered in the order of their first
-    appearance. Each shard holds groups that follow each other, and about as many
-    incidences as the others.
+    appearance. Each shard holds consecutive groups, and about as many incidences as the
+    others.
 
     DuckDB does the work on disk, in the folder :obj:`_work` of :obj:`out`. If it is
-    interrupted, the same call goes on after the last step that was finished. The
-    manifest is written last: a folder without it is not complete.
+    interrupted, the same call continues after the last finished step. The manifest is
+    written last: a folder without it is not complete.
 
     Args:
         table (str or list[str]): Files, folders or glob patterns of Parquet and text
-            files (CSV, TSV, also with gzip).
+            files (CSV or TSV, optionally compressed with gzip).
         out (str or os.PathLike): The folder to write.
         num_shards (int, optional): The number of shards. (default: :obj:`16`)
-        memory (int or str, optional): The memory to use, in bytes or such as
-            :obj:`"500MB"`, beyond that of the program itself.
+        memory (int or str, optional): The memory to use beyond that of the program
+            itself, in bytes or as text such as :obj:`"500MB"`.
             (default: :obj:`"2GB"`)
         addresses (bool, optional): See
             :func:`~tgx_anchor.io.incidence.inspect_incidence`.
@@ -143,14 +143,14 @@ def _reuse(root: Path, code: str) -> ShardReading:
     if manifest.settings != code:
         raise ValueError(
             f"'out' must be a new folder (got {str(root)!r}, which holds the shards of "
-            f'another table or of other options)'
+            f'another table, or with other options)'
         )
     try:
         ShardedAnchorData(root)
     except ValueError as error:
         raise ValueError(
             f"'out' must be a new folder, or one of whole shards (got {str(root)!r}: "
-            f'{one_line(error)}; remove it to write it again)'
+            f'{one_line(error)}; remove the folder to write it again)'
         ) from error
     # The run that wrote them may have been stopped before it could do this.
     shutil.rmtree(root / WORK, ignore_errors=True)

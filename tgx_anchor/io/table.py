@@ -453,7 +453,8 @@ def _decode(
             text = gzip.decompress(text)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
-                f"'table' must be compressed by gzip (got {file!r}: {one_line(error)})"
+                f"'table' must be compressed with gzip (got {file!r}: "
+                f'{one_line(error)})'
             ) from error
     if encoding is None:
         encoding = next((MARKS[m] for m in MARKS if text.startswith(m)), 'utf-8')
@@ -462,7 +463,7 @@ def _decode(
             notes.append(
                 f'{file!r} is not encoded in UTF-8 '
                 f'({_first_bad_byte(text, "utf-8")}) and is read as Windows-1252, '
-                f"which includes Latin-1; choose another by 'encoding'"
+                f"which includes Latin-1; choose another with 'encoding'"
             )
     if encoding.lower() in ('utf-8', 'utf8') and _is_utf8(text):
         return text, encoding

@@ -315,7 +315,8 @@ def _open(path: Path) -> Iterator[io.BufferedIOBase]:
             yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
-            f"'table' must be compressed by gzip (got {str(path)!r}: {one_line(error)})"
+            f"'table' must be compressed with gzip (got {str(path)!r}: "
+            f'{one_line(error)})'
         ) from error
 
 
@@ -339,7 +340,7 @@ def _find_encoding(path: Path, asked: str | None, notes: list[str]) -> str:
     if fault and asked is None and found == 'utf-8':
         notes.append(
             f'{str(path)!r} is not encoded in UTF-8 ({fault}) and is read as '
-            f"Windows-1252, which includes Latin-1; choose another by 'encoding'"
+            f"Windows-1252, which includes Latin-1; choose another with 'encoding'"
         )
         found = 'cp1252'
         fault = _find_fault(path, found)

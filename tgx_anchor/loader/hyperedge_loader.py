@@ -45,8 +45,8 @@ class HyperedgeLoader(DataLoader[Key]):
       names)
     * :obj:`incidence_drawn`: whether its node drew this incidence. Nodes receive from
       hyperedges through these incidences only, and hyperedges receive from nodes
-      through all. A node draws once for all layers, and it may not draw the target that
-      it belongs to; nodes that are reached last draw none.
+      through all. A node draws once for all layers, and its draws need not include the
+      target that it belongs to; nodes that are reached last draw none.
 
     :meth:`HyperedgeIndex.from_data` passes all of this to the encoders of this package:
 

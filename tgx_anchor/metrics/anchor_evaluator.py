@@ -24,7 +24,7 @@ class AnchorEvaluator:
     * :obj:`ndcg`: :math:`1 / \log_2 (a + 1)`
     * :obj:`hits@k`: :math:`1` if :math:`a \leq k`, else :math:`0`
 
-    In a hyperedge with several anchors :math:`A`, :obj:`accuracy` asks that the
+    In a hyperedge with several anchors :math:`A`, :obj:`accuracy` requires that the
     :math:`|A|` highest scores are exactly those of :math:`A`, :obj:`mrr` and
     :obj:`hits@k` look at the anchor that ranks first, and :obj:`ndcg` divides the
     summed gain of all anchors by the best possible one.
@@ -182,7 +182,7 @@ class AnchorEvaluator:
         if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
             raise ValueError(
                 f"'mask' must hold {data.num_hyperedges} booleans, one per hyperedge "
-                f'(got {mask.dtype} of shape {list(mask.size())}; of several splits '
+                f'(got {mask.dtype} of shape {list(mask.size())}; with several splits, '
                 f'take one column)'
             )
         if (mask & ~known).any():

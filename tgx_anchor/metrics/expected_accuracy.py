@@ -10,7 +10,7 @@ from tgx_anchor.metrics.wilson_interval import wilson_interval
 
 @dataclass(frozen=True)
 class ExpectedAccuracy:
-    r"""The accuracy to expect on groups whose anchor is not known, with an interval.
+    r"""The expected accuracy on groups whose anchor is not known, with an interval.
 
     Args:
         value (float): The accuracy on held-out groups.

@@ -43,7 +43,7 @@ _HISTOGRAM_BINS = 30
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportContent:
-    r"""Everything that the page of :func:`~tgx_anchor.report.write_report` shows.
+    r"""All content of the page that :func:`~tgx_anchor.report.write_report` writes.
 
     Groups and people are numbered as in the data; :obj:`-1` stands for nobody and NaN
     for a missing number. The members of group :math:`e` are the places
@@ -230,8 +230,8 @@ class ReportContent:
                 (default: :obj:`None`)
             strength (torch.Tensor, optional): The strength of each node; that of
                 :obj:`model` if it has one for each node. (default: :obj:`None`)
-            time (list[str], optional): The time of each hyperedge, as it is to be
-                shown; the numbers in :obj:`data.hyperedge_time` if :obj:`None`.
+            time (list[str], optional): The time of each hyperedge, as it is shown; the
+                numbers in :obj:`data.hyperedge_time` if :obj:`None`.
                 (default: :obj:`None`)
             held_out (torch.Tensor, optional): Hyperedges with an anchor in
                 :obj:`data.y` that the model has not learnt from, to measure accuracy
@@ -332,7 +332,7 @@ def _mask(data: AnchorData, name: str) -> Tensor | None:
     if mask is not None and mask.dim() != 1:
         raise ValueError(
             f"'{name}' must hold one boolean per hyperedge (got shape "
-            f'{list(mask.size())}; of several splits take one column)'
+            f'{list(mask.size())}; with several splits, take one column)'
         )
     return mask
 

@@ -19,10 +19,10 @@ _PLACEHOLDER = re.compile(r'\{\{(\w+)\}\}')
 
 
 def write_report(content: ReportContent, path: str | Path) -> None:
-    r"""Writes one self-contained HTML page, which opens without a network.
+    r"""Writes one self-contained HTML page, which opens offline.
 
     The page holds its data, style and script; its Content-Security-Policy forbids
-    everything else. Names are data to it and never markup.
+    everything else. Names are treated as data, never as markup.
 
     .. code-block:: python
 

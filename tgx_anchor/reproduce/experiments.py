@@ -28,7 +28,7 @@ VARIANTS, OBSERVED = 'variants', 'observations'
 DOWNSTREAM = 'real or fake'
 EXPERIMENTS = (*SHARES, VARIANTS, OBSERVED, DOWNSTREAM)
 
-# The number of measurements of seconds that one process makes.
+# The number of measurements of a few seconds that one process makes.
 _QUICK, _BATCH_SIZE = 'quick', 8
 
 # Measurements that one process makes one after the other.
@@ -38,9 +38,10 @@ Values = dict[str, float]
 
 
 def make_batches(keys: Iterable[CellKey]) -> list[Batch]:
-    r"""Divides measurements into batches. A training of hours stands alone, with those
-    that share its checkpoint. Measurements of seconds on the same split share the
-    loading of the data, a few at a time, so that an interruption loses little.
+    r"""Divides measurements into batches. A training that takes hours is a batch of its
+    own, together with the measurements that share its checkpoint. Measurements that
+    take seconds and share a split load the data together, a few at a time, so that an
+    interruption loses little.
 
     Args:
         keys (list[CellKey]): The measurements.

@@ -119,8 +119,8 @@ def random_anchors(data: AnchorData, seed: int) -> Tensor:
 def proportion_accuracy(data: AnchorData) -> float:
     r"""Computes the accuracy of picking the member of highest
     :func:`~tgx_anchor.utils.anchor_proportion` in each hyperedge, where proportions
-    come from the anchors that are to be found: it shows how well one number per node
-    can explain anchors, and is no way to predict them.
+    come from the very anchors that are predicted: it shows how well one number per node
+    can explain anchors, and is not a way to predict them.
 
     Args:
         data (AnchorData): The hypergraph.

@@ -1,4 +1,4 @@
-"""Describes a table of the paper: which cells it has, and what they are filled with."""
+"""Describes a table of the paper: which cells it has, and what fills them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -66,10 +66,10 @@ class PaperTable:
     Args:
         name (str): Its name on the command line.
         title (str): Its title.
-        place (str): Where the paper has it.
+        place (str): Its place in the paper.
         note (str): What a reader should know.
         make_entries (callable): Returns the cells for some settings.
-        settings (tuple[str]): The settings that the paper has it for.
+        settings (tuple[str]): The settings for which the paper has it.
         plot (str, optional): The plot that is drawn, :obj:`"efficiency"` or
             :obj:`"sensitivity"`. (default: :obj:`None`)
     """

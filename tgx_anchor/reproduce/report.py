@@ -1,4 +1,4 @@
-"""Writes measured cells beside the figures of the paper."""
+"""Writes measured cells next to the figures of the paper."""
 
 import math
 import re
@@ -83,8 +83,8 @@ class Filled:
     def is_outside(self) -> bool | None:
         r"""Whether the difference exceeds two standard deviations, the larger one of
         ours and the paper's, beyond what is lost by the rounding of the paper.
-        :obj:`None` if neither deviation is known of a value that varies, or if the
-        method was trained for fewer epochs than in the paper.
+        :obj:`None` if the value varies and neither deviation is known, or if the method
+        was trained for fewer epochs than in the paper.
         """
         if self.difference is None or self.printed is None or self.num_epochs > 0:
             return None
@@ -105,8 +105,8 @@ def fill(
     is_available: Callable[[str], bool],
     settings: Iterable[str] | None = None,
 ) -> list[Filled]:
-    r"""Fills the cells of a table with the values of the published number of epochs, or
-    else of the largest one.
+    r"""Fills the cells of a table with the values at the published number of epochs, or
+    else at the largest one.
 
     Args:
         table (PaperTable): The table.
@@ -224,7 +224,7 @@ def summary(filled: Sequence[Filled]) -> str:
     missing = dict.fromkeys(
         name for each in filled if not each.values for name in each.missing
     )
-    # What no dataset has cannot be had from anywhere.
+    # Data that belongs to none of the datasets is not published.
     known = [name for name in missing if name.partition('_')[0] in DATASETS]
     if known:
         parts.append(
@@ -236,8 +236,8 @@ def summary(filled: Sequence[Filled]) -> str:
 
 
 def benchmark_rows(cells: Iterable[Cell]) -> list[BenchmarkRow]:
-    r"""Returns the rows of a benchmark that cells of all methods on the settings of the
-    main table stand for.
+    r"""Converts the cells of all methods on the settings of the main table to rows of a
+    benchmark.
 
     Args:
         cells (list[Cell]): The cells.
@@ -268,7 +268,7 @@ def _in_the_paper(cells: Iterable[Cell]) -> list[BenchmarkRow]:
 
 
 def extra_text(table: PaperTable, cells: Sequence[Cell]) -> str:
-    r"""Returns a sentence that belongs to a table besides its cells, or :obj:`""`.
+    r"""Returns a sentence that accompanies the cells of a table, or :obj:`""`.
 
     Args:
         table (PaperTable): The table.
@@ -287,7 +287,7 @@ def markdown_section(
     runs: Sequence[Run],
     brief: bool = False,
 ) -> str:
-    r"""Writes a table as a section of a Markdown document, with where it comes from.
+    r"""Writes a table as a section of a Markdown document, with its origin.
 
     Args:
         table (PaperTable): The table.

@@ -52,16 +52,17 @@ def reproduce(
     command: str = 'reproduce()',
     callback: Callable[[Cell], None] | None = None,
 ) -> dict[str, list[Filled]]:
-    r"""Measures what tables of the `"Identifying Group Anchors in Real-World Group
-    Interactions Under Label Scarcity" <https://arxiv.org/abs/2509.20762>`_ paper lack,
-    and writes them beside the figures of the paper.
+    r"""Measures the missing cells of tables of the `"Identifying Group Anchors in
+    Real-World Group Interactions Under Label Scarcity"
+    <https://arxiv.org/abs/2509.20762>`_ paper, and writes the tables with the measured
+    and the printed figures.
 
     The folder holds :obj:`RESULTS.md` with all tables. Its folder :obj:`tables` holds
-    :obj:`cells.csv`, to which every measured value is added as it comes,
+    :obj:`cells.csv`, to which every value is added as soon as it is measured,
     :obj:`runs.csv` with the commit, the versions, the machine and the command of each
     run, a Markdown and a LaTeX file per table, and plots where the paper has them. A
-    second run continues where the first one
-    stopped; baselines continue within their training.
+    second run continues where the first one stopped; baselines continue within their
+    training.
 
     .. code-block:: python
 
@@ -79,7 +80,8 @@ def reproduce(
             published ones if :obj:`None`. (default: :obj:`None`)
         folder (str, optional): The folder. (default: :obj:`"reproduced"`)
         root (str, optional): The folder of the datasets. (default: :obj:`None`)
-        jobs (int, optional): The number of processes at a time. (default: :obj:`1`)
+        jobs (int, optional): The number of processes to run at a time.
+            (default: :obj:`1`)
         threads (int, optional): The number of threads of each. (default: :obj:`1`)
         progress (bool, optional): If set to :obj:`False`, shows no progress bar.
             (default: :obj:`True`)
@@ -184,9 +186,7 @@ def _chosen(tables: Sequence[str] | None) -> list[PaperTable]:
         return list(TABLES.values())
     bad = [name for name in tables if name not in TABLES]
     if bad:
-        raise ValueError(
-            f"'tables' must be some of {', '.join(TABLES)} (got {bad[0]!r})"
-        )
+        raise ValueError(f"'tables' must be among {', '.join(TABLES)} (got {bad[0]!r})")
     return [TABLES[name] for name in dict.fromkeys(tables)]
 
 
@@ -204,7 +204,7 @@ def _settings_of(
             resolve_setting(name, None)
         if not any(name in (setting, setting.partition('_')[0]) for setting in shown):
             raise ValueError(
-                f"'datasets' must be some of {', '.join(shown)} for these tables "
+                f"'datasets' must be among {', '.join(shown)} for these tables "
                 f'(got {name!r})'
             )
     return lambda setting: setting in datasets or setting.partition('_')[0] in datasets
@@ -217,7 +217,7 @@ def _check_methods(methods: Sequence[str] | None, tables: Sequence[PaperTable]) 
     for name in methods or ():
         if name not in known:
             raise ValueError(
-                f"'methods' must be some of {', '.join(known)} (got {name!r})"
+                f"'methods' must be among {', '.join(known)} (got {name!r})"
             )
 
 

@@ -23,16 +23,15 @@ _MAX_COPIES = 64
 class HypergraphWalk:
     r"""Draws the second-order random walks of :class:`AddRandomWalkEmbedding`.
 
-    Candidates come with probability :math:`w(c \to x)`, without a clique graph: first
-    a hyperedge :math:`e` of :math:`c`, with probability proportional to
+    Candidates are drawn in proportion to :math:`w(c \to x)`, without a clique graph:
+    first a hyperedge :math:`e` of :math:`c`, with probability proportional to
     :math:`m_c(e) / |e| \cdot \sum_{u \in e \setminus c} m_u(e) \, d_u^{-1/2}`,
     then its member :math:`x`, with probability proportional to
     :math:`m_x(e) \, d_x^{-1/2}`. They are accepted with probability
     :math:`\beta / \max \beta`, so that the walk has exactly its distribution.
     A candidate is accepted with a probability of at least
     :math:`\min \beta / \max \beta > 0`, independently of earlier ones: the draw ends
-    with
-    probability one, after :math:`\max \beta / \min \beta` candidates at most on
+    with probability one, after at most :math:`\max \beta / \min \beta` candidates on
     average (8 by default).
 
     Args:

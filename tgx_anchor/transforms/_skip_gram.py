@@ -37,18 +37,18 @@ def skip_gram(
         \mathbf{u}_j^{\top} \mathbf{v}_i) + K \, \mathbb{E}_{k \neq i} \log \sigma(
         - \mathbf{u}_j^{\top} \mathbf{v}_k) \right) ,
 
-    where pairs are as far apart as a window that is drawn uniformly from
+    where pairs lie within a window whose width is drawn uniformly from
     :math:`1, \ldots, \mathrm{window}` for each position :math:`i`, frequent nodes are
-    left out at random before, negatives :math:`k` come with their frequency to the
-    power of 0.75, and the learning rate falls linearly.
+    left out at random beforehand, negatives :math:`k` are drawn in proportion to their
+    frequency to the power of 0.75, and the learning rate falls linearly.
 
     Unlike word2vec, which goes from pair to pair, this makes one step for a block of
     walks, all of whose products are matrix products. The pairs of a walk share
     :math:`8 K` negatives, weighted so that their sum is the same on average.
     A vector that occurs :math:`n` times in a block takes :math:`n` steps at once; to
-    stop as :math:`n` small ones after each other would, its step is scaled by
+    end where :math:`n` small steps in a row would, its step is scaled by
     :math:`(1 - e^{-h}) / h`, where :math:`h` is the learning rate times the sum of
-    :math:`|g| \, \| \mathbf{v} \|^2` over its pairs with errors :math:`g`, a bound of
+    :math:`|g| \, \| \mathbf{v} \|^2` over its pairs with errors :math:`g`, a bound on
     its curvature.
 
     Args:

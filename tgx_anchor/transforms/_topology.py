@@ -224,7 +224,7 @@ class Topology:
                 columns = _all_local_columns(vectors, hyperedge_index, num_hyperedges)
             if global_:
                 vectors = vectors.with_moments(columns, node, count, ranks)
-            # Kept for longer than a moment, they are to take up no memory.
+            # They are kept for long, and should not take up memory.
             self.vectors.append(vectors.mapped() if out is None else vectors)
             if out is not None:
                 self._write(out, place, node, columns)

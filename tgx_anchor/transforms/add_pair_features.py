@@ -99,7 +99,7 @@ class AddPairFeatures(BaseTransform):
 
     **Large hyperedges.** Those of more than :obj:`max_size` members have too many pairs
     (emEN has one of 883 members). They do not count in :math:`w`, :math:`W` and
-    :math:`n`, and their own :obj:`pair_*` columns are zero. All else costs
+    :math:`n`, and their own :obj:`pair_*` columns are zero. Everything else costs
     :math:`O(\sum_e |e|^2)` over distinct node sets, in blocks of bounded memory.
 
     Values are rounded to multiples of :math:`2^{-30}` before they are added up, so that

@@ -40,13 +40,13 @@ class AddRandomWalkEmbedding(BaseTransform):
     then standardised over all nodes (mean 0, population standard deviation 1; zeros
     where all are equal).
 
-    The default skip-gram makes a step for a block of walks, which takes a fraction of
-    the time of :obj:`gensim`, as used by the paper, with its step for each pair.
-    :obj:`benchmarks/results/reference_habits.md` compares the accuracies of baselines
-    that start from either.
+    The default skip-gram makes one step for a block of walks. This takes a fraction of
+    the time of :obj:`gensim`, which the paper uses, and which makes a step for each
+    pair. :obj:`benchmarks/results/reference_habits.md` compares the accuracies of
+    baselines that start from either.
 
     The result is the same, bit for bit, for the same hypergraph, arguments, package
-    versions and machine with one CPU thread. It takes time: compute it once, as
+    versions and machine with one CPU thread. It is slow to compute: do it once, as the
     :obj:`pre_transform` of a dataset.
 
     Args:

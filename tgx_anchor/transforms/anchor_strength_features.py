@@ -47,8 +47,8 @@ class AnchorStrengthFeatures(BaseTransform):
 
     The paper leaves out the exponential in the denominator, and repeats mean and
     standard deviation of :math:`s_v` in place of those of :math:`t_{v;e}`. Both are
-    read as slips. The mean of :math:`t_{v;e}` is :math:`1 / |e|`: these features tell
-    the size of a hyperedge, even if all strengths are equal.
+    taken for misprints. The mean of :math:`t_{v;e}` is :math:`1 / |e|`: these features
+    tell the size of a hyperedge, even if all strengths are equal.
 
     .. code-block:: python
 

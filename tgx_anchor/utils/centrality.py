@@ -48,7 +48,7 @@ def degree(
 class _CliqueProduct:
     # The map x -> W x of the clique expansion, where W has a zero diagonal. Its bits do
     # not depend on the order of hyperedges, nor on their division among processes:
-    # training would amplify other digits to another model of a large table.
+    # on a large table, training amplifies a change of the last digits to another model.
     def __init__(
         self,
         hyperedge_index: Tensor,
@@ -71,8 +71,8 @@ class _CliqueProduct:
         else:
             self.diagonal = scatter(value.square(), index[0], 0, num_nodes, 'sum')
         ranks.sum_(self.diagonal)
-        # H Hᵀ 1, the sums of a vector whose numbers are all one. Beside this base, no
-        # integer is rounded.
+        # H Hᵀ 1, the sums of a vector of ones. Added to this base, no integer is
+        # rounded.
         self.base = torch.full_like(x, 2.0**50)
         self.reach = self._gather(x, self.base.clone())
 
@@ -91,7 +91,7 @@ class _CliqueProduct:
         )
 
     def _gather(self, x: Tensor, out: Tensor) -> Tensor:
-        # H Hᵀ x, added up beside the base.
+        # H Hᵀ x, from sums that start from the base.
         torch.mv(self.Ht, x, out=self.total)
         ptr, col = self.Ht.crow_indices(), self.Ht.col_indices()
         for block in self.blocks:

@@ -10,11 +10,11 @@ BLOCK_TERMS = 1 << 17
 
 
 def sum_base_(bound: Tensor) -> Tensor:
-    r"""Replaces bounds of sums by the numbers that :func:`add_terms_` starts from:
-    powers of two that are two to four times as large.
+    r"""Replaces bounds of sums by the bases that :func:`add_terms_` starts from: powers
+    of two that are two to four times as large.
 
     Args:
-        bound (torch.Tensor): Numbers that no sum exceeds, at least zero, in double
+        bound (torch.Tensor): Upper bounds of the sums, at least zero, in double
             precision.
 
     Shapes:
@@ -25,10 +25,10 @@ def sum_base_(bound: Tensor) -> Tensor:
 
 
 def add_terms_(out: Tensor, index: Tensor, term: Tensor) -> Tensor:
-    r"""Adds terms to sums that start from :func:`sum_base_`, which is subtracted in the
-    end. Beside such a large number, terms are rounded to multiples of its last digit as
-    they are added, and the sum itself is exact: it has the same bits in any order, and
-    so has the sum of the parts of several processes.
+    r"""Adds terms to sums that start from :func:`sum_base_`; the caller subtracts the
+    base at the end. Added to such a large number, each term is rounded to a multiple of
+    its last digit, and the sum of the rounded terms is exact: it has the same bits in
+    any order, and so has the sum over the parts of several processes.
 
     Args:
         out (torch.Tensor): The sums, changed in place, in double precision.
@@ -43,8 +43,8 @@ def add_terms_(out: Tensor, index: Tensor, term: Tensor) -> Tensor:
     for place, part in zip(
         index.split(BLOCK_TERMS), term.split(BLOCK_TERMS), strict=True
     ):
-        # A term half way between two multiples would be rounded to one or the other of
-        # them, depending on what was added before. With its last bit set, none is.
+        # A term half way between two multiples would be rounded to either of them,
+        # depending on what was added before. With its last bit set, no term is.
         odd = part.view(torch.long).bitwise_or(1).view(torch.double)
         out.scatter_add_(0, place.long(), odd)
     return out

@@ -40,7 +40,7 @@ def hypergraph_fingerprint(
 
 
 def digest(*values: Any) -> str:
-    r"""Computes a SHA-256 code of values: of the type, shape and entries of tensors,
+    r"""Computes a SHA-256 hash of values: of the type, shape and entries of tensors,
     and of the representation of anything else.
 
     Args:

@@ -1,4 +1,4 @@
-"""Hyperedges in the order of their last nodes, in which products are faster."""
+"""Hyperedges sorted by their last node, which makes products faster."""
 
 import torch
 from torch import Tensor
@@ -16,13 +16,14 @@ from tgx_anchor.utils.incidence import (
 def gather_hyperedges(
     hyperedge_index: Tensor, num_hyperedges: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    r"""Renumbers hyperedges in the order of the largest number among their members, so
-    that hyperedges of the same nodes are close in memory. Products with the incidence
-    matrix of a large hypergraph are bound by memory, and become several times faster.
+    r"""Renumbers hyperedges in the order of the largest node number among their
+    members, so that hyperedges of the same nodes are close in memory. Products with the
+    incidence matrix of a large hypergraph are limited by memory access, and become
+    several times faster.
 
     Nodes are mostly numbered in the order of their first appearance, so that the
-    largest number is that of the rarest member. It is then read in order, and the other
-    members are more often among the frequent nodes, which stay in the cache.
+    largest number is that of the rarest member. The rarest members are then read in
+    order, and the others are more often frequent nodes, which stay in the cache.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
@@ -49,8 +50,8 @@ def gathered_rows(
 ) -> tuple[Tensor, Tensor]:
     r"""Returns the transpose of the sparse incidence matrix
     :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` in compressed rows, with hyperedges
-    in the order of :func:`gather_hyperedges`. It is built block by block, so that no
-    other vector over all incidences is needed on the way.
+    in the order of :func:`gather_hyperedges`. It is built block by block, which needs
+    no other vector over all incidences.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.
@@ -96,7 +97,7 @@ def gathered_matrices(
     r"""Returns the sparse incidence matrix
     :math:`\mathbf{H} \in \mathbb{R}^{N \times M}` and its transpose, both in compressed
     rows, with hyperedges in the order of :func:`gather_hyperedges`. They are built
-    block by block, so that no other vector over all incidences is needed on the way.
+    block by block, which needs no other vector over all incidences.
 
     Args:
         hyperedge_index (torch.Tensor): The incidences, sorted by hyperedge.

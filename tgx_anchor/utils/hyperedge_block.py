@@ -13,7 +13,7 @@ _BLOCK_ROWS = 1 << 22
 
 
 class HyperedgeBlock(NamedTuple):
-    r"""Hyperedges that follow each other, with all of their incidences.
+    r"""Consecutive hyperedges, with all of their incidences.
 
     Args:
         rows (slice): The incidences.

@@ -210,8 +210,8 @@ def collapse_incidences(
 
 
 def mix_bits(value: Tensor) -> Tensor:
-    r"""Scrambles integers of 64 bits one to one (multiply, fold the high half down).
-    Sums of its values stand for sets.
+    r"""Scrambles 64-bit integers one to one (multiply, fold the high half down), so
+    that sums of the results can stand for sets.
 
     Shapes:
         - **value:** :math:`(*)`

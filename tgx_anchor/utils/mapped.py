@@ -1,4 +1,4 @@
-"""Tensors in files, which take up no memory that others could not have."""
+"""Tensors in temporary files, whose memory the system can reclaim."""
 
 import tempfile
 
@@ -7,8 +7,8 @@ from torch import Tensor
 
 
 def mapped_empty(size: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    r"""Returns a tensor of zeros that lies in a temporary file. The system keeps its
-    pages in memory as long as there is room, and removes the file with the tensor.
+    r"""Returns a tensor of zeros in a temporary file. The system keeps its pages in
+    memory as long as there is room, and removes the file with the tensor.
 
     The folder of temporary files must be on a disk: set :obj:`TMPDIR` where it is not.
 

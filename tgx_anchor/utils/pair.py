@@ -15,7 +15,7 @@ _BLOCK_PAIRS = 1 << 19
 class MemberPairs(NamedTuple):
     r"""A block of ordered pairs of members of the same hyperedge. All pairs of nodes
     with the same first node are in one block, and all pairs with the same first
-    incidence follow each other.
+    incidence are consecutive.
 
     Shapes:
         - **first, second:** :math:`(Q)`, the incidences of the two members

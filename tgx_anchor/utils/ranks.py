@@ -14,7 +14,7 @@ T = TypeVar('T')
 
 class Ranks:
     r"""Sums and gathers tensors over the processes of a group, each of which holds
-    some of the hyperedges and all nodes. A process alone is a group of one, in which
+    some of the hyperedges and all nodes. A single process is a group of one, in which
     nothing is sent.
 
     All methods must be called by all processes of the group, in the same order.
@@ -33,10 +33,10 @@ class Ranks:
         self.group = group
         self.rank = 0 if group is None else dist.get_rank(group)
         self.size = 1 if group is None else dist.get_world_size(group)
-        # NCCL knows tensors on GPUs only.
+        # NCCL only supports tensors on GPUs.
         is_nccl = group is not None and dist.get_backend(group) == 'nccl'
         self.device = torch.device('cuda' if is_nccl else 'cpu')
-        #: The number of bytes of all tensors that this process has sent in.
+        #: The number of bytes of all tensors that this process has sent.
         self.num_bytes = 0
 
     @classmethod
@@ -76,10 +76,10 @@ class Ranks:
         return self.sum_(torch.tensor(value, dtype=kind, device=self.device)).item()
 
     def any(self, flag: Tensor) -> bool:
-        r"""Returns :obj:`True` if some value is true in some process.
+        r"""Returns :obj:`True` if any value is true in any process.
 
         Args:
-            flag (torch.Tensor): The values, of any number.
+            flag (torch.Tensor): Any number of values.
         """
         return self.total(int(flag.any())) > 0
 
@@ -87,7 +87,7 @@ class Ranks:
         r"""Concatenates the rows of all processes, in the order of their ranks.
 
         Args:
-            value (torch.Tensor): The rows of this process, of any number.
+            value (torch.Tensor): Any number of rows of this process.
         """
         if self.size == 1:
             return value
@@ -116,8 +116,8 @@ class Ranks:
         r"""Returns the value of the first process.
 
         Args:
-            value (Any): Tensors and plain values; those of other processes are not
-                looked at.
+            value (Any): Tensors and plain values; those of other processes are
+                ignored.
         """
         if self.size == 1:
             return value
@@ -127,11 +127,11 @@ class Ranks:
 
     def together(self, function: Callable[[], T]) -> T:
         r"""Calls a function that may raise a :class:`ValueError` or an
-        :class:`OSError`. If it does so in any process, it is raised in all of them, so
-        that none waits for another.
+        :class:`OSError`. If it raises one in any process, all processes raise an error,
+        so that none waits for another.
 
         Args:
-            function (callable): The function, which sends nothing.
+            function (callable): The function, which must not send anything.
         """
         error: Exception | None = None
         out: T | None = None

@@ -124,7 +124,7 @@ def _sum_any(
     if weight is not None:
         dtype = torch.promote_types(dtype, weight.dtype)
     if torch.compiler.is_compiling():
-        # Sorting depends on values, which a traced graph does not have; scatter not.
+        # Sorting depends on values, which a traced graph lacks; scatter does not.
         ends = (index.hyperedge, index.node, index.num_nodes)
         if not to_node:
             ends = (index.node, index.hyperedge, index.num_hyperedges)
@@ -186,8 +186,8 @@ class _Dot(torch.autograd.Function):
     ) -> Tensor:
         ctx.index = index
         ctx.save_for_backward(x, hyperedge)
-        # The derivative of a weighted sum by its weights is the product of the rows at
-        # both ends, for which PyTorch does not copy these rows.
+        # The derivative of a weighted sum with respect to its weights is the product of
+        # the rows at both ends, for which PyTorch does not copy these rows.
         order = index.by_hyperedge
         weight = x.new_zeros(order.source.numel(), requires_grad=True)
         with torch.enable_grad():

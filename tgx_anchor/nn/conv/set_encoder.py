@@ -13,8 +13,8 @@ from tgx_anchor.nn.conv.multihead_attention_block import MultiheadAttentionBlock
 from tgx_anchor.nn.conv.seeded_attention import SeededAttention
 from tgx_anchor.utils import is_sorted
 
-# Members that attend at once on a CPU: what they need only for a moment is small enough
-# for its memory to be used again, and fresh memory costs more time than the sums.
+# The number of members that attend at once on a CPU: their temporary tensors are small
+# enough for memory to be reused, and fresh memory costs more time than the sums.
 _BLOCK = 2**14
 
 

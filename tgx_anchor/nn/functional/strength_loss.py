@@ -17,15 +17,15 @@ from tgx_anchor.utils.incidence import csr_matrix
 Alignment = Literal['all', 'known', 'cross_entropy']
 ALIGNMENTS: tuple[Alignment, ...] = ('all', 'known', 'cross_entropy')
 
-# Strengths further than this below the strongest count as this far below: their
+# Strengths that are further below the strongest count as this far below it, since their
 # exponentials would leave the range of double precision.
 _MAX_RANGE = 600.0
 
 
 @dataclass(frozen=True)
 class StrengthProblem:
-    r"""Holds a hypergraph as the sparse matrices that the loss of stage 2 needs. Made
-    once by :func:`strength_problem` and used in every epoch. Hyperedges are in the
+    r"""Holds a hypergraph as the sparse matrices that the loss of stage 2 needs. It is
+    made once by :func:`strength_problem` and used in every epoch. Hyperedges are in the
     order of :func:`~tgx_anchor.utils.gather_hyperedges`.
 
     With :math:`R = 2`, the rows :math:`2e` and :math:`2e + 1` of :obj:`to_hyperedge`
@@ -158,7 +158,7 @@ def _pair_rows(matrix: Tensor) -> Tensor:
 
 class StrengthBuffers:
     r"""Holds the intermediate tensors of :func:`strength_gradient`. Large tensors cost
-    more to allocate than to fill, so that every epoch reuses them.
+    more to allocate than to fill, so every epoch reuses them.
 
     Args:
         problem (StrengthProblem): The hypergraph.
@@ -281,8 +281,8 @@ def strength_loss(
         p_{v;e} = \frac{\exp(s_v)}{\sum_{u \in e} \exp(s_u)},
 
     where the second sum runs over all hyperedges of two or more members
-    (:obj:`alignment="all"`), with which the results of the paper are reproduced. As
-    printed in the paper, it runs over the known hyperedges and their anchors only
+    (:obj:`alignment="all"`), which reproduces the results of the paper. As printed in
+    the paper, it runs over the known hyperedges and their anchors only
     (:obj:`"known"`). A third form is
     :math:`- \alpha \sum_e \sum_v p^{(1)}_{v;e} \log p_{v;e}` (:obj:`"cross_entropy"`).
 
@@ -298,8 +298,8 @@ def strength_loss(
         \alpha \, \mathbf{a} \circ \mathbf{c}) \oslash \mathbf{z} \right) - \alpha \,
         \mathbf{Q} (\mathbf{a} \oslash \mathbf{z}) \right) - \mathbf{n}.
 
-    It is differentiable once. Strengths that are more than 600 below the highest of
-    all count as 600 below it.
+    It is differentiable once. Strengths that are more than 600 below the highest count
+    as 600 below it.
 
     Args:
         strength (torch.Tensor): The strength :math:`s_v` of each node, for one or for

@@ -27,7 +27,7 @@ class CoNHD(HypergraphEncoder):
     .. note::
         The published code holds two copies of :math:`\mathbf{h}`, one for hyperedges
         and one for nodes, with different dropout masks before the first layer; here
-        there is one. In its mini-batches, nodes draw anew for each layer, and only
+        there is one. In its mini-batches, nodes draw again for each layer, and only
         members of targets draw, also in testing, which makes no difference with one or
         two layers, as published. Here every node that a layer reaches draws once, and
         testing is one pass over the whole hypergraph.

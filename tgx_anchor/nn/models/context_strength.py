@@ -1,4 +1,4 @@
-"""Stage 2 with contexts: a shared strength per node, and parts of their own."""
+"""Stage 2 with contexts: a shared strength per node, and a part for each context."""
 
 import torch
 from torch import Tensor

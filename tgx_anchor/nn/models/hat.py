@@ -12,7 +12,7 @@ from tgx_anchor.nn.models.hypergraph_encoder import HypergraphEncoder
 class HAT(HypergraphEncoder):
     r"""The hypergraph attention network HAT, as compared in the
     `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
-    <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers of
     :class:`~tgx_anchor.nn.conv.HATConv`.
 
     The first states of hyperedges are zeros, so that all hyperedges have the same query

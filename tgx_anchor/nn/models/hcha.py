@@ -13,7 +13,7 @@ class HCHA(HypergraphEncoder):
     r"""The encoder of the `"Hypergraph Convolution and Hypergraph Attention"
     <https://arxiv.org/abs/1901.08150>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
-    <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers of
     :class:`~tgx_anchor.nn.conv.HCHAConv`, with ReLU on the nodes between them.
 
     The first states of hyperedges are zeros, so that the attention of the first layer

@@ -14,7 +14,7 @@ class HGNN(HypergraphEncoder):
     r"""The encoder of the `"Hypergraph Neural Networks"
     <https://arxiv.org/abs/1809.09401>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
-    <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers of
     :class:`~tgx_anchor.nn.conv.HGNNConv`, and an affine map of the hyperedges that the
     last one returns.
 

@@ -13,7 +13,7 @@ class HNHN(HypergraphEncoder):
     r"""The encoder of the `"HNHN: Hypergraph Networks with Hyperedge Neurons"
     <https://arxiv.org/abs/2006.12278>`_ paper, as compared in
     the `"Classification of Edge-dependent Labels of Nodes in Hypergraphs"
-    <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    <https://arxiv.org/abs/2306.03032>`_ paper: layers of
     :class:`~tgx_anchor.nn.conv.HNHNConv`.
 
     Args:

@@ -14,7 +14,7 @@ class HNN(HypergraphEncoder):
     r"""The encoder of the `"A Hypergraph Neural Network Framework for Learning
     Hyperedge-Dependent Node Embeddings" <https://arxiv.org/abs/2212.14077>`_ paper, as
     compared in the `"Classification of Edge-dependent Labels
-    of Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: layers
+    of Nodes in Hypergraphs" <https://arxiv.org/abs/2306.03032>`_ paper: layers of
     :class:`~tgx_anchor.nn.conv.HNNConv`. The first states of hyperedges are
 
     .. math::

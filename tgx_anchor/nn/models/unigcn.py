@@ -30,7 +30,7 @@ class UniGCN(HypergraphEncoder):
         \beta_l = \ln (\lambda / l + 1),
 
     where the layers are :class:`~tgx_anchor.nn.conv.UniGCNConv`, all of width
-    :obj:`hidden_channels`; the output are affine maps of :math:`\mathbf{z}^{(L)}`
+    :obj:`hidden_channels`; the outputs are affine maps of :math:`\mathbf{z}^{(L)}`
     and :math:`\mathbf{e}^{(L)}`.
 
     Plain UniGCN consists of the layers only, with the widths of the other encoders.

@@ -266,7 +266,7 @@ class VilLain(torch.nn.Module):
     def _epochs(
         self, logits: Tensor, spread: '_Propagation', generator: torch.Generator
     ) -> Iterator[Record]:
-        # Trains one epoch at a time; in the end, the logits are the best ones.
+        # Trains one epoch at a time; at the end, the logits are the best ones.
         best, least = torch.empty_like(logits.detach()), math.inf
         # One sweep over all logits; other devices choose for themselves.
         fused = True if logits.device.type == 'cpu' else None

@@ -12,8 +12,8 @@ class AddMissing(BaseTransform):
     transforms, it returns the data as it is.
 
     If the columns of an attribute have names (:obj:`data.column_names`) and the columns
-    that the transform adds are not among them, it is applied as well. A transform that
-    reads an attribute that is not there either, its :obj:`source`, is left out.
+    that the transform adds are not among them, it is applied as well. A transform is
+    left out if the attribute that it reads, its :obj:`source`, is missing.
 
     Args:
         transforms (dict[str, BaseTransform or list[BaseTransform]], optional): The

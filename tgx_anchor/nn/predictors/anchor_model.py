@@ -194,8 +194,8 @@ class AnchorModel(torch.nn.Module, ABC):
         ...
 
     def required_transform(self, progress: bool = False) -> BaseTransform:  # noqa: ARG002
-        r"""Returns a transform that adds to a hypergraph what this model needs and what
-        is not there yet; by default, nothing.
+        r"""Returns a transform that adds the attributes that this model needs and the
+        hypergraph does not have yet; by default, none.
 
         .. code-block:: python
 
@@ -240,7 +240,7 @@ class AnchorModel(torch.nn.Module, ABC):
         return self.calibrator.is_fitted
 
     def assess(self, data: AnchorData | ShardedAnchorData) -> Assessment:
-        r"""Returns the accuracy to expect where the anchor is not known, and warnings.
+        r"""Returns the expected accuracy where the anchor is not known, and warnings.
 
         The accuracy is measured in :meth:`fit`, on known groups that the model did not
         learn from: those in :obj:`data.val_mask`, or without one those that models
@@ -260,7 +260,7 @@ class AnchorModel(torch.nn.Module, ABC):
         self, data: AnchorData, n: int = 50, mask: Tensor | None = None
     ) -> 'pa.Table':
         r"""Returns the groups whose anchor would help most if it were known, the best
-        first, as a table of Arrow
+        first, as an Arrow table
         (:func:`~tgx_anchor.nn.predictors.suggestion.suggest_groups`).
 
         Args:
@@ -430,7 +430,7 @@ class AnchorModel(torch.nn.Module, ABC):
         known: Known = 'keep',
         same_people: bool | None = None,
     ) -> 'pa.Table':
-        r"""Returns the anchors of all hyperedges as a table of Arrow, with one row per
+        r"""Returns the anchors of all hyperedges as an Arrow table, with one row per
         hyperedge in the order of the data.
 
         * :obj:`group`: the :obj:`hyperedge_id`, or the number of the hyperedge
@@ -468,7 +468,7 @@ class AnchorModel(torch.nn.Module, ABC):
 
     def doubts(self, data: AnchorData, same_people: bool | None = None) -> 'pa.Table':
         r"""Returns the hyperedges in which the model finds another member more likely
-        than the known anchor, which may then be wrong, as a table of Arrow: the largest
+        than the known anchor, which may then be wrong, as an Arrow table: the largest
         difference first.
 
         The columns are :obj:`group`, the known :obj:`anchor`, its :obj:`probability`

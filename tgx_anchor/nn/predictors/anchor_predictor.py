@@ -76,8 +76,8 @@ class AnchorPredictor(AnchorModel):
     returns the vectors of incidences, a pair of the vectors of nodes and of hyperedges,
     or the vectors of nodes alone, whose mean over the members of a hyperedge then
     stands for the hyperedge. Further arguments of :meth:`forward` are passed by name:
-    every attribute of the data except for labels and splits, and :obj:`num_nodes` and
-    :obj:`num_hyperedges`.
+    any attribute of the data except for labels and splits, as well as :obj:`num_nodes`
+    and :obj:`num_hyperedges`.
 
     To be trained in mini-batches, an encoder needs an integer attribute
     :obj:`num_layers`, the number of hops for which the loader draws neighbours of the
@@ -114,7 +114,7 @@ class AnchorPredictor(AnchorModel):
     processes share it, so that the steps are those of one process up to rounding;
     only dropout and the neighbours that are drawn differ in mini-batches. With
     :obj:`batch_size=None`, every process encodes the whole hypergraph with the same
-    dropout, and computes the loss of its part. In the end all processes have the same
+    dropout, and computes the loss of its part. At the end all processes have the same
     model. Only the first one shows progress, calls :obj:`callback`, and reads and
     writes the checkpoint, which any number of processes can continue. Ctrl-C ends the
     run, whatever :obj:`on_interrupt` says.

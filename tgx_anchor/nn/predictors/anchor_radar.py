@@ -86,11 +86,11 @@ class AnchorRadar(AnchorModel):
     **Other groups of the same people.** The model remembers the groups it was fitted on
     by the :obj:`node_id` of their members. In another hypergraph with the same
     :obj:`data.source`, stage 1 scores the new incidences, and stage 2 learns strengths
-    from the remembered and the new groups together: people who are known keep what is
-    known of them, newcomers get their strength from the scores, and anchors that are
+    from the remembered and the new groups together: known people keep what is known
+    about them, newcomers get their strength from the scores, and anchors that are
     known in the new hypergraph (:obj:`train_mask`, or without one :obj:`y`) are
     evidence. In the share :math:`\hat{p}_v`, the hyperedges with known anchors then
-    count :math:`w` times in :math:`d_v` as well, so that people of whom all anchors are
+    count :math:`w` times in :math:`d_v` as well, so that people whose anchors are all
     known compare with newcomers. All this takes seconds, and leaves the model as it is;
     :meth:`update` adds the new groups for good. On the hypergraph that the model was
     fitted on, it predicts with the strengths of :meth:`fit`, whatever anchors have
@@ -363,12 +363,12 @@ class AnchorRadar(AnchorModel):
         if not self.memory.people.are_in(data, same_people):
             raise ValueError(
                 "'data' must be about people that the model knows, with the same "
-                "'source' and with 'node_id' (or say so: 'same_people=True')"
+                "'source' and with 'node_id' (or pass 'same_people=True')"
             )
         memory, _ = self._remember(data)
         self.strengths, self.share = self._learn_again(memory)
         self.memory = memory
-        # Of no hypergraph any more.
+        # The model no longer belongs to a single hypergraph.
         self.fitted_on = torch.zeros_like(self.fitted_on)
         return self
 
@@ -432,7 +432,7 @@ class AnchorRadar(AnchorModel):
                 on, or another one; of shards, those of this process are predicted.
             same_people (bool, optional): Whether equal :obj:`node_id` are the same
                 people; if :obj:`None`, :obj:`source` decides. If set to :obj:`False`,
-                nothing is used that the model remembers of people, not even in the
+                nothing is used that the model remembers about people, not even in the
                 hypergraph it was fitted on. (default: :obj:`None`)
 
         Shapes:
@@ -503,7 +503,7 @@ class AnchorRadar(AnchorModel):
         if not isinstance(data, ShardedAnchorData):
             raise ValueError(
                 f"'data' must be a ShardedAnchorData (got {type(data).__name__}): "
-                f"'predictions' takes others"
+                f"use 'predictions' for it"
             )
         proba = self.predict_proba(data, same_people)
         keep = known == 'keep'
@@ -599,7 +599,7 @@ class AnchorRadar(AnchorModel):
         # Newcomers have nothing but the scores to learn from.
         alpha = 0.0 if self.scorer is None else max(self.alpha, _MIN_ALPHA)
         strengths = self._learn(memory.reference, groups, y, mask, alpha)
-        # Of some people all anchors are known, of newcomers none.
+        # For some people all anchors are known, for newcomers none.
         share = self._share(
             strengths.strength.detach(),
             groups,
@@ -716,8 +716,8 @@ class AnchorRadar(AnchorModel):
                 hypergraph per split.
             grid (dict, optional): The values of :obj:`lr_stage1`, :obj:`lr_stage2`,
                 :obj:`alpha` and :obj:`w` to try. (default: that of the paper)
-            path (str, optional): A CSV file that takes each result as it comes. If it
-                exists, the search continues from it. (default: :obj:`None`)
+            path (str, optional): A CSV file to which results are added one by one. If
+                it exists, the search continues from it. (default: :obj:`None`)
             progress (bool, optional): If set to :obj:`False`, shows no progress bar.
                 (default: :obj:`True`)
             **kwargs: Further arguments of the constructor.

@@ -1,4 +1,4 @@
-"""The accuracy to expect of a model, and reasons to doubt it."""
+"""The expected accuracy of a model, and reasons to doubt it."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ from tgx_anchor.utils import Ranks, degree
 
 # Below so many distinct known groups, accuracies are little more than a guess.
 _FEW_KNOWN = 50
-# Standardised differences from which two groups of a study are usually called unlike.
+# Standardised differences from which groups in a study are usually called imbalanced.
 _LARGE_DIFFERENCE = 0.25
 # Means of fewer groups say little about a difference.
 _MIN_COMPARED = 10
@@ -26,7 +26,7 @@ _CLEARLY = 1.64
 
 @dataclass(frozen=True)
 class Assessment:
-    r"""The accuracy to expect of a model on groups whose anchor is not known, and
+    r"""The expected accuracy of a model on groups whose anchor is not known, and
     warnings, as returned by :meth:`~tgx_anchor.nn.AnchorModel.assess`.
 
     Args:
@@ -42,7 +42,7 @@ class Assessment:
         calibrated (bool): Whether the probabilities are calibrated.
         calibration (CalibrationBins, optional): Probability against accuracy on the
             groups of :obj:`expected_accuracy`.
-        warnings (tuple[str]): Sentences that a user must know.
+        warnings (tuple[str]): Sentences that a user should read.
     """
 
     expected_accuracy: ExpectedAccuracy | None

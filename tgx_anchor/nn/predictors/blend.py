@@ -9,7 +9,7 @@ from torch_geometric.utils import scatter
 
 from tgx_anchor.nn.predictors.learning_rows import LearningRows
 
-# The weight of the squared distance from the prior, beside that of one group.
+# The weight of the squared distance from the prior, relative to that of one group.
 _RIDGE = 20.0
 _NUM_STEPS = 50
 # Likelihoods that differ by less are equal: sums of many groups are not exact.

@@ -62,7 +62,7 @@ class BoostingLearner(Learner):
     def __init__(self, seed: int = 0) -> None:
         super().__init__()
         self.seed = seed
-        #: The SHA-256 code of the trees, and the trees in the text format of LightGBM.
+        #: The SHA-256 hash of the trees, and the trees in the text format of LightGBM.
         self.register_buffer('text', torch.empty(0, dtype=torch.uint8))
         self._trees: lgb.Booster | None = None
 
@@ -161,9 +161,9 @@ class BoostingLearner(Learner):
 
 
 def group_gradient(score: Any, group: Any, target: Any, weight: Any) -> tuple[Any, Any]:
-    r"""Computes the first and second derivatives of the cross-entropy within groups by
-    the score of each row. The second are doubled, as is usual for several classes,
-    since a tree changes all scores of a group at once.
+    r"""Computes the first and second derivatives of the cross-entropy within groups
+    with respect to the score of each row. The second are doubled, as is usual for
+    several classes, since a tree changes all scores of a group at once.
 
     Args:
         score (numpy.ndarray): The scores.

@@ -18,7 +18,7 @@ _CANDIDATES = (1, 2, 4)
 _NUM_FEATURES = _CANDIDATES[-1]
 _NUM_FOLDS = 5
 _NUM_STEPS = 50
-# The weight of the squared coefficients beside that of one hyperedge.
+# The weight of the squared coefficients, relative to that of one hyperedge.
 _RIDGE = 1.0
 # The least number of distinct groups per feature of a form richer than the simplest.
 _GROUPS_PER_FEATURE = 20
@@ -53,7 +53,7 @@ class Calibrator(torch.nn.Module):
 
     where :math:`\hat{v}` is the most likely member and :math:`d_v` the degree. The
     coefficients are fitted by log loss on hyperedges that the model has not learnt
-    from, and shrunk towards :math:`g_e = q_e`. Whether sizes and degrees take part is
+    from, and shrunk towards :math:`g_e = q_e`. Whether sizes and degrees are used is
     decided by cross-validated log loss: a richer form is chosen only if it is better by
     more than 0.75 standard errors, and if there are 20 distinct groups per feature.
     Copies of a group are weighted by
@@ -61,8 +61,8 @@ class Calibrator(torch.nn.Module):
 
     The probabilities of all members are mixed with those of a uniform choice if
     :math:`g_e < q_e`, and with the choice of :math:`\hat{v}` otherwise, such that the
-    most likely member gets :math:`g_e`. So the most likely member stays the same, the
-    order of the members too, and the probabilities of a hyperedge sum to one.
+    most likely member gets :math:`g_e`. So the order of the members stays the same, and
+    the probabilities of a hyperedge sum to one.
 
     In a hyperedge with several anchors, the probability is that of drawing the member
     when one of the anchors is drawn.

@@ -18,8 +18,8 @@ class Checkpoint:
         path (str): The file, or an existing folder, in which the file is named after
             the training.
         name (str): The name of the training, for people.
-        identity (str): A code of everything that decides how training proceeds, except
-            for the number of epochs. A state with another code is refused.
+        identity (str): A hash of everything that decides how training proceeds, except
+            for the number of epochs. A state with another hash is refused.
     """
 
     def __init__(self, path: str | Path, name: str, identity: str) -> None:

@@ -60,8 +60,8 @@ from tgx_anchor.utils import digest, distinct_hyperedges
 PENALTIES = (math.inf, 100.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 # The least number of distinct known groups to choose a penalty with.
 _MIN_HELD_OUT = 20
-# The share of an even guess in the probabilities by which penalties are compared: a
-# member whom all strengths exclude costs much, but not without limit.
+# The share of a uniform guess in the probabilities by which penalties are compared: it
+# limits the cost of a member that all strengths exclude.
 _EVEN = 0.02
 _POWERS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
@@ -99,7 +99,7 @@ class ContextAnchorRadar(AnchorRadar):
     are not less likely by more than that of theirs.
 
     Types are recognised by their names, also in other hypergraphs; one that is new
-    counts as unknown. All else is as in :class:`~tgx_anchor.nn.AnchorRadar`:
+    counts as unknown. The rest is as in :class:`~tgx_anchor.nn.AnchorRadar`:
     :obj:`strength` holds the shared parts, and :meth:`tune` searches without contexts.
 
     .. code-block:: python

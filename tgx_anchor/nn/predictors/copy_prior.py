@@ -1,4 +1,4 @@
-"""The weight of a prediction beside the known anchors of copies of the same group."""
+"""The weight of a prediction against known anchors of copies of the same group."""
 
 from torch import Tensor
 

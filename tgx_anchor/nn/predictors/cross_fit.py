@@ -11,7 +11,7 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.nn.predictors.degree_score import degree_sign, log_degree
 
 _NUM_FOLDS = 5
-# Of many known node sets, so many are held out, by as few models as that needs.
+# With many known node sets, only this many are held out, by as few models as needed.
 _MIN_HELD_OUT = 2000
 
 

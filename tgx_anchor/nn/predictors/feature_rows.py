@@ -92,7 +92,7 @@ class FeatureRows:
         return torch.cat(list(self.blocks())) if self._matrix is None else self._matrix
 
     def blocks(self) -> Iterator[Tensor]:
-        r"""Yields the features of all incidences, in blocks that follow each other.
+        r"""Yields the features of all incidences, in consecutive blocks.
 
         Shapes:
             - **output:** :math:`(R, F)`

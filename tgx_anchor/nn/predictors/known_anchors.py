@@ -144,8 +144,8 @@ def labelled_mask(data: AnchorData, name: str) -> Tensor:
     if mask.dtype != torch.bool or list(mask.size()) != [data.num_hyperedges]:
         raise ValueError(
             f"'{name}' must hold {data.num_hyperedges} booleans, one per hyperedge "
-            f'(got {mask.dtype} of shape {list(mask.size())}; of several splits take '
-            f'one column)'
+            f'(got {mask.dtype} of shape {list(mask.size())}; with several splits, '
+            f'take one column)'
         )
     unknown = mask & ~data.known_mask
     if unknown.any():

@@ -64,7 +64,7 @@ def _in_whole_blocks(own: KnownRows, ranks: Ranks) -> KnownRows:
     leaving = (own.block == ends[0]) & is_begun
     moved = _select(own, leaving)
     moved = KnownRows(*(ranks.gather(part) for part in moved))
-    # What began here goes on here.
+    # The rest of the last block, which began in this process.
     kept = _select(own, ~leaving)
     if kept.block.numel() == 0:
         return kept

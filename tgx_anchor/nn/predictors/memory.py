@@ -19,11 +19,11 @@ _BUFFERS = ('hyperedge_index', 'y', 'known_mask', 'reference', 'context')
 
 class Memory(torch.nn.Module):
     r"""Keeps the groups that a model was fitted on, by the ids of their members, so
-    that what is known of people counts in their other groups as well.
+    that what is known about people counts in their other groups as well.
 
-    A group that is remembered and comes again, with the same :obj:`hyperedge_id` and
-    the same members, counts once: with the anchors that are known now, or else with
-    those that are remembered.
+    A remembered group that appears again, with the same :obj:`hyperedge_id` and the
+    same members, counts once: with the anchors that are known now, or else with those
+    that are remembered.
 
     Shapes:
         - **hyperedge_index:** :math:`(2, P)`, the incidences

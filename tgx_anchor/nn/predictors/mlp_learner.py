@@ -1,4 +1,4 @@
-"""A few small MLPs that learn the same and are averaged."""
+"""A few small MLPs that are trained alike and averaged."""
 
 import math
 from typing import Any

@@ -18,7 +18,7 @@ from tgx_anchor.utils.messages import one_line, shorten
 
 _MAGIC = b'tgx_anchor model'
 _VERSION = 1
-# The magic bytes, the version, the length of the rest and its SHA-256 code. The rest
+# The magic bytes, the version, the length of the rest and its SHA-256 hash. The rest
 # begins with the length of the description.
 _HEADER = struct.Struct('<16sIQ32s')
 _LENGTH = struct.Struct('<Q')
@@ -154,7 +154,7 @@ def _checked_bytes(path: Path) -> memoryview:
         if version > _VERSION:
             raise ValueError(
                 f"'{path}' was written by a newer version of tgx_anchor (format "
-                f'{version}, this one reads {_VERSION}): update it'
+                f'{version}, this one reads {_VERSION}): update the package'
             )
         if version < _VERSION:
             raise ValueError(f"'{path}' is damaged: there is no format {version}")

@@ -26,7 +26,7 @@ class ModelRow:
     r"""Holds the result of one model on one split.
 
     Args:
-        search (str): A code of the split and of all arguments outside of the grid.
+        search (str): A hash of the split and of all arguments outside of the grid.
         split (int): The number of the split.
         params (str): The arguments of the grid, in JSON.
         val_accuracy (float): The accuracy on the validation hyperedges.
@@ -54,7 +54,7 @@ def search_models(
         data (AnchorData or list[AnchorData]): The hypergraph with :obj:`train_mask` and
             :obj:`val_mask`, of one or several splits; or one hypergraph per split.
         grid (dict): The values of each argument to try.
-        path (str, optional): A CSV file that takes each result as it comes. If it
+        path (str, optional): A CSV file to which results are added one by one. If it
             exists, the search continues from it. (default: :obj:`None`)
         progress (bool, optional): If set to :obj:`True`, shows a progress bar.
             (default: :obj:`False`)

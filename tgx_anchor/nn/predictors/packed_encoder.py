@@ -57,7 +57,7 @@ def unpack_encoder(packed: dict[str, Any], num_tensors: int | None = None) -> Mo
     found = encoder_class(packed['name'])
     if found is None:
         raise ValueError(
-            f'the encoder {packed["name"]!r} is not of this package: pass one like it, '
-            "'load(path, encoder=...)'"
+            f'the encoder {packed["name"]!r} is not of this package: pass one like it '
+            "with 'load(path, encoder=...)'"
         )
     return found(**packed['params'])

@@ -1,4 +1,4 @@
-"""Predictions as tables of Arrow, with the ids of people and groups."""
+"""Predictions as Arrow tables, with the ids of people and groups."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -78,8 +78,8 @@ class _Scored(NamedTuple):
 
 
 class MemberColumns(NamedTuple):
-    r"""All that the steps of a :class:`StackedAnchorRadar` see of the members of a
-    hypergraph.
+    r"""Everything that the steps of a :class:`StackedAnchorRadar` see of the members of
+    a hypergraph.
 
     Shapes:
         - **names:** the names of :math:`F` columns
@@ -138,8 +138,8 @@ class StackedAnchorRadar(AnchorModel):
        one to groups that up to five further models were not shown. Without these, that
        is with fewer than 20 node sets or :obj:`calibration=None`, fixed weights are
        used.
-    #. **Copies.** If other copies of a group have known anchors, they count beside the
-       prediction (:func:`~tgx_anchor.nn.predictors.copy_prior.copy_prior`).
+    #. **Copies.** If other copies of a group have known anchors, they are combined with
+       the prediction (:func:`~tgx_anchor.nn.predictors.copy_prior.copy_prior`).
 
     Anchors in :obj:`data.val_mask` never enter a view, unless :obj:`use_val` is set in
     :meth:`fit`. With fewer than ten known node sets there is no second pass.
@@ -151,12 +151,11 @@ class StackedAnchorRadar(AnchorModel):
     evidence as well. **Other people** are predicted from their own hypergraph alone,
     with the anchors that are known in it as evidence. If the anchors of nearly all
     groups are known, the model is meant for other hypergraphs: half of the node sets
-    are then learnt from as if nothing were known of anybody, so that new people are
+    are then learnt from as if nothing were known about anybody, so that new people are
     predicted well, too.
 
-    Features that the data does not have yet are added by :meth:`fit` and
-    :meth:`predict_proba` themselves; apply :meth:`required_transform` first to compute
-    them only once.
+    :meth:`fit` and :meth:`predict_proba` add features that the data does not have yet;
+    apply :meth:`required_transform` first to compute them only once.
 
     .. code-block:: python
 
@@ -242,7 +241,7 @@ class StackedAnchorRadar(AnchorModel):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        r"""Forgets all that was learnt. The model must then be fitted again."""
+        r"""Forgets everything that was learnt. The model must then be fitted again."""
         device = self.fitted_on.device if 'fitted_on' in self._buffers else None
         self.passes = self._new_passes()
         self.blend = Blend(self.passes.weights(self.last_step))
@@ -494,7 +493,7 @@ class StackedAnchorRadar(AnchorModel):
             data (AnchorData): The hypergraph the model was fitted on, or another one.
             same_people (bool, optional): Whether equal :obj:`node_id` are the same
                 people; if :obj:`None`, :obj:`source` decides. If set to :obj:`False`,
-                nothing is used that the model remembers of people, not even in the
+                nothing is used that the model remembers about people, not even in the
                 hypergraph it was fitted on. (default: :obj:`None`)
 
         Shapes:
@@ -690,8 +689,8 @@ class StackedAnchorRadar(AnchorModel):
                 hypergraph per split.
             grid (dict, optional): The values of arguments of the constructor to try.
                 (default: all three learners, the last two need LightGBM)
-            path (str, optional): A CSV file that takes each result as it comes. If it
-                exists, the search continues from it. (default: :obj:`None`)
+            path (str, optional): A CSV file to which results are added one by one. If
+                it exists, the search continues from it. (default: :obj:`None`)
             progress (bool, optional): If set to :obj:`False`, shows no progress bar.
                 (default: :obj:`True`)
             **kwargs: Further arguments of the constructor.

@@ -184,9 +184,9 @@ class StackedPasses(torch.nn.Module):
             }
 
         view = stack.views(known)
-        # A table without unknown groups is learnt from for the sake of other tables,
-        # whose people may be new: some of its groups are learnt from as if nothing
-        # were known of anybody.
+        # A model of a table without unknown groups is meant for other tables, whose
+        # people may be new: some of the groups are learnt from as if nothing were known
+        # about anybody.
         forgotten = self._forgotten(stack, weight)[sets.hyperedge_index[1]]
         nothing = known.without(known.num_known >= 0, sets)
         blank = stack.views(nothing) if forgotten.any() else view

@@ -24,7 +24,7 @@ class StageCheckpoint:
 
     Args:
         folder (str, optional): The folder; nothing is kept if :obj:`None`.
-        identity (str): A code of everything that decides how training proceeds.
+        identity (str): A hash of everything that decides how training proceeds.
         ranks (Ranks): The processes.
         device (torch.device): The device of the tensors.
     """
@@ -62,7 +62,7 @@ class StageCheckpoint:
         return int(self.state.get(name, {}).get('epoch', 0))
 
     def keep(self, name: str, make: Callable[[], State], is_last: bool = False) -> None:
-        r"""Writes the state of a stage, if the last one is old.
+        r"""Writes the state of a stage, if the last one is old enough.
 
         Args:
             name (str): The name of the stage.

@@ -43,7 +43,7 @@ class Texts(torch.nn.Module):
         return self.end.numel()
 
     def array(self) -> 'pa.LargeStringArray':
-        r"""Returns the texts as an array of Arrow."""
+        r"""Returns the texts as an Arrow array."""
         import pyarrow as pa
 
         end, code = self.end.cpu().numpy(), self.code.cpu().numpy()

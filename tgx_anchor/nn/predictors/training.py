@@ -50,7 +50,7 @@ class PredictorTraining:
 
     If a process group of :mod:`torch.distributed` is initialised, its processes train
     together. Each computes a part of the targets of every batch, and the gradients are
-    added up to those of the whole batch; all else is the same in all processes.
+    added up to those of the whole batch; everything else is the same in all processes.
 
     A subclass may change how the training sees the hypergraph by overriding
     :meth:`loss` and :meth:`logits`.

@@ -58,10 +58,10 @@ class TrainingRanks(Ranks):
         return cast(T, self.share(out))
 
     def check_same(self, code: str) -> None:
-        r"""Raises a :class:`ValueError` in all processes unless all have the same code.
+        r"""Raises a :class:`ValueError` in all processes unless all have the same hash.
 
         Args:
-            code (str): A code of everything that must be the same, of the same length
+            code (str): A hash of everything that must be the same, of the same length
                 in all processes.
         """
         if self.size == 1:
@@ -109,7 +109,7 @@ class TrainingRanks(Ranks):
             if self.size > 1 and _is_lost(error):
                 raise RuntimeError(
                     'another process of the group has ended or does not answer, so '
-                    "that training cannot go on: start all of them again ('fit' with "
+                    "training cannot continue: start all of them again ('fit' with "
                     "the same 'checkpoint' continues)"
                 ) from error
             raise

@@ -59,7 +59,7 @@ class SearchRow:
     r"""Holds the result of one point of the grid on one split.
 
     Args:
-        search (str): A code of the split and of all arguments outside of the grid.
+        search (str): A hash of the split and of all arguments outside of the grid.
         split (int): The number of the split.
         lr_stage1 (float): The learning rate of stage 1.
         lr_stage2 (float): The learning rate of stage 2.
@@ -92,7 +92,7 @@ def search_grid(
             :obj:`val_mask`, of one or several splits; or one hypergraph per split.
         axes (dict): The values of each hyperparameter, from :func:`check_grid`.
         options (StageOptions): The arguments of the model outside of the grid.
-        path (str, optional): A CSV file that takes each result as it comes.
+        path (str, optional): A CSV file to which results are added one by one.
             (default: :obj:`None`)
         progress (bool, optional): If set to :obj:`True`, shows a progress bar.
             (default: :obj:`False`)
