@@ -59,6 +59,7 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
     [
         (('identify', 'SHARDS'), ["'--out' must be named"]),
         (('identify', 'SHARDS', '--out', 'a', '--model', 'stacked'), ['stacked']),
+        (('fit', 'SHARDS', '--out', 'a', '--model', 'context'), ['context']),
         (('identify', 'SHARDS', '--out', 'a', '--group', 'g'), ["'--group'"]),
         (('identify', 'SHARDS', '--out', 'SHARDS'), ["'--out' must be a new folder"]),
         (('identify', 'SHARDS', '--out', '..'), ["'--out' must be the name", "'..'"]),

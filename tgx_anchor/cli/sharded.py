@@ -166,10 +166,10 @@ def _begin(options: TableOptions, out: str | None, kind: ModelName) -> Talk:
     check_no_table(options)
     if out == '-':
         raise ValueError("'--out' must be named: the anchors of shards go to a folder")
-    if kind is ModelName.STACKED:
+    if kind not in (ModelName.AUTO, ModelName.ANCHOR_RADAR):
         raise ValueError(
-            "'--model stacked' cannot be fitted on shards: use anchor-radar, or the "
-            'tables themselves'
+            f"'--model {kind.value}' cannot be fitted on shards: use anchor-radar, or "
+            f'the tables themselves'
         )
     talk = Talk(options, out)
     talk.load()
