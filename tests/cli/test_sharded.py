@@ -46,12 +46,19 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
     again = tmp_path / 'again'
     assert run('predict', str(model), shards, '--out', str(again)).code == 0
     assert pa.parquet.read_table(again).equals(pa.parquet.read_table(out))
+    predicted = tmp_path / 'predicted'
+    words = ('predict', str(model), shards, '--out', str(predicted), '--ignore-known')
+    assert run(*words).code == 0
+    judged = run('evaluate', str(predicted), str(table), '--json')
+    assert judged.code == 0, judged.err
+    judged_known = json.loads(judged.out)['num_hyperedges']
     words = ('evaluate', str(model))
     scores = [
         json.loads(run(*words, truth, '--json').out) for truth in (shards, str(table))
     ]
     for key in ('accuracy', 'mrr', 'ndcg', 'num_hyperedges', 'num_single'):
         assert scores[0][key] == pytest.approx(scores[1][key])
+    assert judged_known == scores[0]['num_hyperedges']
 
 
 @pytest.mark.parametrize(
@@ -65,6 +72,7 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
         (('identify', 'SHARDS', '--out', '..'), ["'--out' must be the name", "'..'"]),
         (('fit', 'SHARDS', '--out', 'no/model'), ["'--out' must be in a folder"]),
         (('predict', 'no.tgx', 'SHARDS', '--out', 'a'), ['no.tgx']),
+        (('evaluate', 'a.csv', 'SHARDS'), ["'a.csv'", 'with a table']),
     ],
 )
 def test_wrong_input(
