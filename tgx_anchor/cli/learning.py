@@ -72,7 +72,8 @@ def assess(talk: Talk, model: 'AnchorModel', data: 'AnchorData') -> 'Assessment 
         model (AnchorModel): The fitted model.
         data (AnchorData): The hypergraph.
     """
-    if not bool(data.known_mask.any()):
+    # This process may have none where others do, and they would wait for it.
+    if not data.ranks.any(data.known_mask):
         return None
     with talk.step('assessment'):
         found = model.assess(data)
