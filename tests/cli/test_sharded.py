@@ -72,6 +72,7 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
         (('identify', 'SHARDS', '--out', '..'), ["'--out' must be the name", "'..'"]),
         (('fit', 'SHARDS', '--out', 'no/model'), ["'--out' must be in a folder"]),
         (('predict', 'no.tgx', 'SHARDS', '--out', 'a'), ['no.tgx']),
+        (('suggest', 'no.tgx', 'SHARDS'), ['a folder of shards', "'identify'"]),
         (('evaluate', 'a.csv', 'SHARDS'), ["'a.csv'", 'with a table']),
     ],
 )
@@ -93,7 +94,8 @@ def test_no_known_anchor(run: Run, tmp_path: Path) -> None:
     write_shards(tmp_path / 'table.parquet', shards, num_shards=2, memory='500MB')
     done = run('identify', str(shards), '--out', str(tmp_path / 'out'))
     assert done.code == 2
-    assert 'no hyperedge to learn from' in done.err
+    assert 'no anchor is known' in done.err
+    assert "'--anchor' of 'tgx-anchor shard'" in done.err
     assert not (tmp_path / 'out').exists()
 
 
@@ -143,3 +145,9 @@ def test_incomplete_shards(run: Run, tmp_path: Path) -> None:
     assert done.code == 2
     assert done.err.count('\n') == 1
     assert "without '_manifest.json'" in done.err
+    # All else is there: the command that wrote it could not go on.
+    assert 'to a new folder' in done.err
+    (shards / '_work').mkdir()
+    (shards / '_work' / 'store.duckdb').touch()
+    done = run('identify', str(shards), '--out', str(tmp_path / 'out'))
+    assert "'tgx-anchor shard' as before goes on with it" in done.err

@@ -34,11 +34,14 @@ def is_shards(files: list[str]) -> bool:
     # What only 'shard' makes, which writes the manifest last.
     parts = ('_work/store.duckdb', '_hyperedges')
     for file in files:
-        if not any(found) and any(Path(file, part).exists() for part in parts):
+        left = [part for part in parts if Path(file, part).exists()]
+        if left and not any(found):
+            hint = "the same 'tgx-anchor shard' as before goes on with it"
+            if parts[0] not in left:
+                hint = "'tgx-anchor shard' writes it again to a new folder"
             raise ValueError(
                 f'{file!r} must be a complete folder of shards (got one without '
-                f"'_manifest.json': the same 'tgx-anchor shard' as before goes on "
-                f'with it)'
+                f"'_manifest.json': {hint})"
             )
     if not any(found) and world_size() > 1:
         raise ValueError(

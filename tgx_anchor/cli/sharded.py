@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tgx_anchor.cli.anchor_table import check_folder
-from tgx_anchor.cli.learning import assess, describe
+from tgx_anchor.cli.learning import assess, check_known, describe
 from tgx_anchor.cli.model_choice import ModelName
 from tgx_anchor.cli.processes import (
     check_no_table,
@@ -202,6 +202,8 @@ def _fit(
 
     with talk.step('reading'):
         shards = open_shards(path)
+    hint = "name the column of anchors by '--anchor' of 'tgx-anchor shard'"
+    check_known(shards.part(), hint)
     word = 'process' if ranks.size == 1 else 'processes'
     talk.note(f'model: anchor-radar ({_REASON}; {ranks.size} {word})')
     model = AnchorRadar(seed=talk.options.seed)
