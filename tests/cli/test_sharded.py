@@ -47,12 +47,12 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
     assert run('predict', str(model), shards, '--out', str(again)).code == 0
     assert pa.parquet.read_table(again).equals(pa.parquet.read_table(out))
     predicted = tmp_path / 'predicted'
-    words = ('predict', str(model), shards, '--out', str(predicted), '--ignore-known')
+    words = ['predict', str(model), shards, '--out', str(predicted), '--ignore-known']
     assert run(*words).code == 0
     judged = run('evaluate', str(predicted), str(table), '--json')
     assert judged.code == 0, judged.err
     judged_known = json.loads(judged.out)['num_hyperedges']
-    words = ('evaluate', str(model))
+    words = ['evaluate', str(model)]
     scores = [
         json.loads(run(*words, truth, '--json').out) for truth in (shards, str(table))
     ]
