@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from tests.strategies import one_line_error
 from tgx_anchor.cli.learning import (
@@ -17,6 +18,7 @@ from tgx_anchor.cli.table_options import TableOptions
 from tgx_anchor.cli.talk import Talk
 from tgx_anchor.data import AnchorData
 from tgx_anchor.metrics import ExpectedAccuracy
+from tgx_anchor.utils import Ranks
 
 
 def predictions() -> pa.Table:
@@ -48,6 +50,19 @@ def test_counts() -> None:
 def test_least_certain_groups() -> None:
     assert least_certain(predictions(), 2).tolist() == [1, 4]
     assert least_certain(predictions(), 9).tolist() == [1, 4, 2, 3, 0]
+
+
+def test_a_process_without_known_anchors_assesses_with_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = AnchorData.from_incidence({'group': [1, 1], 'member': ['x', 'y']})
+    talk = Talk(TableOptions(quiet=True))
+    found: Any = SimpleNamespace(warnings=[])
+    model: Any = SimpleNamespace(assess=lambda _: found)
+    assert assess(talk, model, data) is None
+    # It would leave them waiting.
+    monkeypatch.setattr(Ranks, 'any', lambda *_: True)
+    assert assess(talk, model, data) is found
 
 
 def test_describe() -> None:

@@ -130,6 +130,15 @@ def test_killed_for_good(shards: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_more_processes_than_shards(shards: Path, tmp_path: Path) -> None:
+    table, one = shards.parent / 'table.parquet', tmp_path / 'one'
+    write_shards(table, one, num_shards=1, memory='500MB')
+    code, text = finish(start('identify', str(one), '--out', str(tmp_path / 'out')))
+    assert code == 0, text
+    assert pa.parquet.read_table(tmp_path / 'out').num_rows == 20_000
+
+
+@pytest.mark.slow
 def test_one_line_of_all_processes(shards: Path, tmp_path: Path) -> None:
     file = shards.parent / 'cut' / 'shard-00003.parquet'
     subprocess.run(['cp', '-r', str(shards), str(file.parent)], check=True)

@@ -45,6 +45,13 @@ def test_bad_rows(run: Run, tmp_path: Path) -> None:
     assert done.code == 0
     assert '1 bad row is left out' in done.err
     rejected = pa.parquet.read_table(tmp_path / 'out' / '_rejected')
+    path.write_text('group,member,is_anchor\nm,b,what\n', encoding='utf-8')
+    for command, out in (('shard', 'other'), ('identify', 'other.csv')):
+        words = (command, str(path), '--out', str(tmp_path / out))
+        done = run(*words, '--skip-bad')
+        assert done.code == 2
+        assert 'no row is good' in done.err
+        assert '--skip-bad' not in done.err
     assert rejected['text'].to_pylist() == ['m,b,what']
 
 
@@ -58,6 +65,7 @@ def test_bad_rows(run: Run, tmp_path: Path) -> None:
         (('--members', 'to'), ["'--members'", 'shard']),
         (('--sep', '|'), ["'--sep'", 'shard']),
         (('--group', 'nothing'), ["'nothing'", "'--group'"]),
+        (('--encoding', 'klingon'), ["'--encoding' must", "'klingon'"]),
     ],
 )
 def test_wrong_options(

@@ -46,12 +46,19 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
     again = tmp_path / 'again'
     assert run('predict', str(model), shards, '--out', str(again)).code == 0
     assert pa.parquet.read_table(again).equals(pa.parquet.read_table(out))
-    words = ('evaluate', str(model))
+    predicted = tmp_path / 'predicted'
+    words = ['predict', str(model), shards, '--out', str(predicted), '--ignore-known']
+    assert run(*words).code == 0
+    judged = run('evaluate', str(predicted), str(table), '--json')
+    assert judged.code == 0, judged.err
+    judged_known = json.loads(judged.out)['num_hyperedges']
+    words = ['evaluate', str(model)]
     scores = [
         json.loads(run(*words, truth, '--json').out) for truth in (shards, str(table))
     ]
     for key in ('accuracy', 'mrr', 'ndcg', 'num_hyperedges', 'num_single'):
         assert scores[0][key] == pytest.approx(scores[1][key])
+    assert judged_known == scores[0]['num_hyperedges']
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,14 @@ def test_same_as_the_table(run: Run, table: Path, tmp_path: Path) -> None:
     [
         (('identify', 'SHARDS'), ["'--out' must be named"]),
         (('identify', 'SHARDS', '--out', 'a', '--model', 'stacked'), ['stacked']),
+        (('fit', 'SHARDS', '--out', 'a', '--model', 'context'), ['context']),
         (('identify', 'SHARDS', '--out', 'a', '--group', 'g'), ["'--group'"]),
         (('identify', 'SHARDS', '--out', 'SHARDS'), ["'--out' must be a new folder"]),
         (('identify', 'SHARDS', '--out', '..'), ["'--out' must be the name", "'..'"]),
         (('fit', 'SHARDS', '--out', 'no/model'), ["'--out' must be in a folder"]),
         (('predict', 'no.tgx', 'SHARDS', '--out', 'a'), ['no.tgx']),
+        (('suggest', 'no.tgx', 'SHARDS'), ['a folder of shards', "'identify'"]),
+        (('evaluate', 'a.csv', 'SHARDS'), ["'a.csv'", 'with a table']),
     ],
 )
 def test_wrong_input(
@@ -84,7 +94,8 @@ def test_no_known_anchor(run: Run, tmp_path: Path) -> None:
     write_shards(tmp_path / 'table.parquet', shards, num_shards=2, memory='500MB')
     done = run('identify', str(shards), '--out', str(tmp_path / 'out'))
     assert done.code == 2
-    assert 'no hyperedge to learn from' in done.err
+    assert 'no anchor is known' in done.err
+    assert "'--anchor' of 'tgx-anchor shard'" in done.err
     assert not (tmp_path / 'out').exists()
 
 
@@ -134,3 +145,9 @@ def test_incomplete_shards(run: Run, tmp_path: Path) -> None:
     assert done.code == 2
     assert done.err.count('\n') == 1
     assert "without '_manifest.json'" in done.err
+    # All else is there: the command that wrote it could not go on.
+    assert 'to a new folder' in done.err
+    (shards / '_work').mkdir()
+    (shards / '_work' / 'store.duckdb').touch()
+    done = run('identify', str(shards), '--out', str(tmp_path / 'out'))
+    assert "run the same 'tgx-anchor shard' command again" in done.err

@@ -30,3 +30,5 @@ def test_bad_row_error_counts_the_others() -> None:
         assert "'skip_bad'" in str(error)
         assert len(error.rows) == count
     assert isinstance(error, ValueError)
+    assert 'no row is good' in str(BadRowError([row], skip_bad=True))
+    assert "'skip_bad'" not in str(BadRowError([row], skip_bad=True))

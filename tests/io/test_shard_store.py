@@ -1,5 +1,7 @@
 """Database of memberships: numbers, joins and steps."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -137,4 +139,40 @@ def test_too_little_memory(tmp_path: Path) -> None:
     store.limit(4 * 2**20)
     with one_line_error("'memory' must be larger"):
         store.execute('SELECT list(range) FROM range(10000000)')
+    store.remove()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from tgx_anchor.io.shard_store import ShardStore
+
+store = ShardStore(Path(sys.argv[1]), 'one', 300 * 10**6, 1)
+store.run('first', lambda: 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+query = 'CREATE TABLE t AS SELECT random() AS x FROM range(2_000_000)'
+try:
+    store.run('second', lambda: store.execute(query))
+except ValueError as error:
+    print(error)
+store.close()
+"""
+
+
+def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
+    pytest.importorskip('resource')
+    folder = tmp_path / 'work'
+    done = subprocess.run(
+        [sys.executable, '-c', FULL, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('\n') == 1
+    assert repr(str(folder)) in done.stdout
+    assert 'has room' in done.stdout
+    # Once there is room, the next run goes on after the last step.
+    store = ShardStore(folder, 'one', MEMORY)
+    assert [store.find('first'), store.find('second')] == [1, None]
     store.remove()

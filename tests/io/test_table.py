@@ -195,6 +195,7 @@ def test_read_table_keeps_bad_lines_apart(tmp_path: Path) -> None:
     [
         ('utf-8', None),
         ('utf-8-sig', None),
+        ('utf-8-sig', 'utf-8'),
         ('utf-16', None),
         ('utf-32', None),
         ('cp1252', 'cp1252'),

@@ -91,6 +91,9 @@ def test_encodings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / f'{name}.csv'
         path.write_bytes(text.encode(name))
         check_same(path)
+    # The mark at the beginning is none of the text, whatever the encoding is called.
+    marked = tmp_path / 'utf-8-sig.csv'
+    assert [*check_same(marked, 'utf-8').types] == ['a', 'b']
     latin = tmp_path / 'latin.csv'
     latin.write_bytes(text[:-4].encode('latin-1'))
     stream = check_same(latin)
@@ -135,7 +138,7 @@ def test_parquet_and_several_types(
 def test_other_files_are_refused(tmp_path: Path) -> None:
     lines = tmp_path / 'a.jsonl'
     lines.write_text('{"a": 1, "b": 2}\n', encoding='utf-8')
-    for path in (str(lines), '-'):
+    for path in (str(lines), '-', str(tmp_path / 'a.json')):
         with one_line_error('read in parts', repr(path)):
             TableStream.open(path, choose)
     broken = tmp_path / 'a.parquet'

@@ -1,6 +1,7 @@
 """Compares anchors with the true ones."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +44,11 @@ def evaluate(
     Example: tgx-anchor evaluate model.tgx labelled.csv
     """
     if is_shards([truth]):
+        if _is_table(found):
+            raise ValueError(
+                f'anchors are compared with a table, and shards are for a model (got '
+                f'{found!r} and the shards {truth!r})'
+            )
         talk, figures = score_shards(table, found, truth)
     else:
         talk = Talk(table)
@@ -75,7 +81,9 @@ def evaluate(
 def _is_table(path: str) -> bool:
     from tgx_anchor.io.table import SUFFIXES
 
-    return path == '-' or path.lower().endswith(SUFFIXES)
+    # The anchors of shards are a folder.
+    is_file = path == '-' or path.lower().endswith(SUFFIXES)
+    return is_file or Path(path).is_dir()
 
 
 def _score(talk: Talk, path: str, truth: str) -> dict[str, Any]:

@@ -24,16 +24,11 @@ def fit_model(
         data (AnchorData): The hypergraph.
         name (ModelName, optional): The model. (default: :obj:`ModelName.AUTO`)
     """
-    if not bool(data.known_mask.any()):
-        raise ValueError(
-            'no anchor is known, so there is nothing to learn from: name the column of '
-            "anchors with '--anchor', or a table of known ones with '--known'"
-        )
-    if not bool((data.known_mask & data.choice_mask).any()):
-        raise ValueError(
-            'no group with a known anchor has another member, so there is nothing to '
-            'learn from: add known anchors of groups with two or more members'
-        )
+    check_known(
+        data,
+        "name the column of anchors with '--anchor', or a table of known ones with "
+        "'--known'",
+    )
     choice = choose_model(name, data, talk.options.seed)
     model = choice.model
     talk.note(f'model: {choice.name} ({choice.reason})')
@@ -42,6 +37,25 @@ def fit_model(
     with talk.step('fitting'):
         model.fit(data, callback=talk.show_epoch, on_interrupt='raise')
     return choice, data
+
+
+def check_known(data: 'AnchorData', hint: str) -> None:
+    r"""Raises a :class:`ValueError` in all processes if there is nothing to learn
+    from.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        hint (str): What to do if no anchor is known.
+    """
+    if not data.ranks.any(data.known_mask):
+        raise ValueError(
+            f'no anchor is known, so there is nothing to learn from: {hint}'
+        )
+    if not data.ranks.any(data.known_mask & data.choice_mask):
+        raise ValueError(
+            'no group with a known anchor has another member, so there is nothing to '
+            'learn from: add known anchors of groups with two or more members'
+        )
 
 
 def load_model(
@@ -72,7 +86,8 @@ def assess(talk: Talk, model: 'AnchorModel', data: 'AnchorData') -> 'Assessment 
         model (AnchorModel): The fitted model.
         data (AnchorData): The hypergraph.
     """
-    if not bool(data.known_mask.any()):
+    # This process may have none where others do, and they would wait for it.
+    if not data.ranks.any(data.known_mask):
         return None
     with talk.step('assessment'):
         found = model.assess(data)

@@ -35,11 +35,14 @@ def is_shards(files: list[str]) -> bool:
     # Only 'shard' makes these, and it writes the manifest last.
     parts = ('_work/store.duckdb', '_hyperedges')
     for file in files:
-        if not any(found) and any(Path(file, part).exists() for part in parts):
+        left = [part for part in parts if Path(file, part).exists()]
+        if left and not any(found):
+            hint = "run the same 'tgx-anchor shard' command again to complete it"
+            if parts[0] not in left:
+                hint = "write it again to a new folder with 'tgx-anchor shard'"
             raise ValueError(
                 f'{file!r} must be a complete folder of shards (got one without '
-                f"'_manifest.json': run the same 'tgx-anchor shard' command again to "
-                f'complete it)'
+                f"'_manifest.json': {hint})"
             )
     if not any(found) and world_size() > 1:
         raise ValueError(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tgx_anchor.cli.anchor_table import check_folder
-from tgx_anchor.cli.learning import assess, describe
+from tgx_anchor.cli.learning import assess, check_known, describe
 from tgx_anchor.cli.model_choice import ModelName
 from tgx_anchor.cli.processes import (
     check_no_table,
@@ -166,10 +166,10 @@ def _begin(options: TableOptions, out: str | None, kind: ModelName) -> Talk:
     check_no_table(options)
     if out == '-':
         raise ValueError("'--out' must be named: the anchors of shards go to a folder")
-    if kind is ModelName.STACKED:
+    if kind not in (ModelName.AUTO, ModelName.ANCHOR_RADAR):
         raise ValueError(
-            "'--model stacked' cannot be fitted on shards: use anchor-radar, or the "
-            'tables themselves'
+            f"'--model {kind.value}' cannot be fitted on shards: use anchor-radar, or "
+            f'the tables themselves'
         )
     talk = Talk(options, out)
     talk.load()
@@ -202,6 +202,8 @@ def _fit(
 
     with talk.step('reading'):
         shards = open_shards(path)
+    hint = "name the column of anchors with '--anchor' of 'tgx-anchor shard'"
+    check_known(shards.part(), hint)
     word = 'process' if ranks.size == 1 else 'processes'
     talk.note(f'model: anchor-radar ({_REASON}; {ranks.size} {word})')
     model = AnchorRadar(seed=talk.options.seed)

@@ -305,7 +305,10 @@ _NAMED = {
     'member_type': 'member-type',
     **{
         key: key
-        for key in ('group', 'members', 'member', 'anchor', 'time', 'side', 'sep')
+        for key in (
+            *('group', 'members', 'member', 'anchor', 'time', 'side', 'sep'),
+            'encoding',
+        )
     },
 }
 
@@ -323,7 +326,7 @@ def name_options(text: str) -> str:
     text = re.sub(
         rf"\b(for|by) '({names})'", lambda m: f"{m[1]} '--{_NAMED[m[2]]}'", text
     )
-    text = re.sub(r"^'(out|memory)'(?= must\b)", r"'--\1'", text)
+    text = re.sub(r"^'(out|memory|encoding)'(?= must\b)", r"'--\1'", text)
     text = re.sub(r"^'num_shards'(?= must\b)", "'--num-shards'", text)
     return re.sub(
         rf"^'({names})'(?= must (be named|name|be left out)\b)",

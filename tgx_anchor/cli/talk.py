@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tgx_anchor.cli.launch import is_first
+from tgx_anchor.cli.processes import is_shards
 from tgx_anchor.cli.table_options import TableOptions, name_options
 
 if TYPE_CHECKING:
@@ -147,6 +148,11 @@ class Talk:
         Args:
             files (list[str]): The paths.
         """
+        if is_shards(files):
+            raise ValueError(
+                f"the table must not be a folder of shards, which only 'identify', "
+                f"'fit', 'predict' and 'evaluate' take (got {files[0]!r})"
+            )
         with self.step('reading'):
             reading = self.options.read(files)
         name = files[0] if len(files) == 1 else f'{len(files)} files'

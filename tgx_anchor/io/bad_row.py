@@ -50,14 +50,19 @@ class BadRowError(ValueError):
         rows (list[BadRow]): The bad rows in their order, at least one.
         count (int, optional): The number of bad rows, if only the first are given.
             (default: :obj:`None`)
+        skip_bad (bool, optional): If set to :obj:`True`, they were to be left out, and
+            no other rows are left. (default: :obj:`False`)
     """
 
-    def __init__(self, rows: Sequence[BadRow], count: int | None = None) -> None:
+    def __init__(
+        self, rows: Sequence[BadRow], count: int | None = None, skip_bad: bool = False
+    ) -> None:
         self.rows = list(rows)
         self.count = len(self.rows) if count is None else count
         more = self.count - 1
         others = f'; {more:,} more bad row{"s" * (more > 1)}' if more else ''
-        super().__init__(f"{self.rows[0]}{others}; 'skip_bad' leaves out bad rows")
+        hint = 'no row is good' if skip_bad else "'skip_bad' leaves out bad rows"
+        super().__init__(f'{self.rows[0]}{others}; {hint}')
 
     @property
     def lines(self) -> list[str]:

@@ -320,7 +320,7 @@ class _Assembly:
             files = list(dict.fromkeys(row.file for row in bad_rows))
             bad_rows.sort(key=lambda row: (files.index(row.file), row.line))
         if bad_rows and not (skip_bad and len(kept)):
-            raise BadRowError(bad_rows)
+            raise BadRowError(bad_rows, skip_bad=skip_bad)
         notes = [*self.table.notes, *self.layout.list_notes()]
         notes += [*([] if self.known is None else self.known.notes), *self.notes]
         if bad_rows:

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,8 @@ class ShardStore:
     def _connect(self) -> 'DuckDBPyConnection':
         duckdb = import_duckdb()
         self._memory_error = duckdb.OutOfMemoryException
+        # The second one follows an error of the first kind while a step is kept.
+        self._disk_errors = (duckdb.IOException, duckdb.FatalException)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = str(self.folder / _DATABASE)
         try:
@@ -72,13 +74,39 @@ class ShardStore:
                     f'{path!r} must be the database of an earlier run (got another '
                     f'file; remove it to begin again)'
                 ) from error
+            if 'lock' not in str(error):
+                raise self._no_room(error) from error
             raise ValueError(
                 f'{path!r} must not be in use by another process (got '
                 f'{one_line(error)})'
             ) from error
-        con.execute('SET enable_progress_bar = false')
-        con.execute('CREATE TABLE IF NOT EXISTS steps(name VARCHAR, note VARCHAR)')
+        with self._plain_errors():
+            con.execute('SET enable_progress_bar = false')
+            con.execute('CREATE TABLE IF NOT EXISTS steps(name VARCHAR, note VARCHAR)')
         return con
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        # Raises errors of the memory and of the disk in plain words.
+        try:
+            yield
+        except self._memory_error as error:
+            raise _too_little(error) from error
+        except self._disk_errors as error:
+            raise self._no_room(error) from error
+        except OSError as error:
+            # Errors of the database come through Arrow.
+            if 'Out of Memory' in str(error):
+                raise _too_little(error) from error
+            if 'IO Error' in str(error):
+                raise self._no_room(error) from error
+            raise
+
+    def _no_room(self, error: BaseException) -> ValueError:
+        return ValueError(
+            f'{str(self.folder)!r} must be on a disk that works and has room (got '
+            f'{one_line(error)}; once it has, run the same again to go on)'
+        )
 
     def limit(self, memory: int) -> None:
         r"""Changes the number of bytes that the database may hold in memory."""
@@ -103,7 +131,7 @@ class ShardStore:
         found = self._find(name)
         if found:
             return json.loads(found[0])
-        self._con.execute('BEGIN')
+        self.execute('BEGIN')
         try:
             note = work()
             self.execute('INSERT INTO steps VALUES (?, ?)', [name, json.dumps(note)])
@@ -140,24 +168,15 @@ class ShardStore:
             values (list[Any], optional): The values of its parameters.
                 (default: :obj:`()`)
         """
-        try:
+        with self._plain_errors():
             return self._con.execute(query, list(values)).fetchall()
-        except self._memory_error as error:
-            raise _too_little(error) from error
 
     def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
         # At least one batch, which tells the types.
-        try:
+        with self._plain_errors():
             reader = self._con.sql(query).to_arrow_reader(BATCH)
             yield pa.RecordBatch.from_pylist([], reader.schema)
             yield from reader
-        except self._memory_error as error:
-            raise _too_little(error) from error
-        except OSError as error:
-            # Errors of the database come through Arrow.
-            if 'Out of Memory' in str(error):
-                raise _too_little(error) from error
-            raise
 
     # Steps ###################################################################
 

@@ -86,7 +86,7 @@ class ShardWriter:
         rejected = self.store.run('rejected', self._write_rejected)
         num_rows = sum(scan['num_rows'] for scan in scans)
         if num_bad and not (skip_bad and num_bad < num_rows):
-            raise BadRowError(self._first_bad(), num_bad)
+            raise BadRowError(self._first_bad(), num_bad, skip_bad)
         self._show('numbering the groups')
         groups = self.store.run(
             'groups',

@@ -1,5 +1,6 @@
 """Tables of any source in one form, Arrow, with the place of each row."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -732,6 +733,8 @@ def find_columns(
         own (str): The usual delimiter of such a file.
         options (ReadOptions): The options.
     """
+    # A mark that the encoding, as it was given, takes for a letter.
+    text = text.removeprefix(codecs.BOM_UTF8)
     mark = re.match(rb'sep=(.)(?=\r?\n)', text)
     if mark:
         # Excel's own first line; blank, so that all other lines keep their numbers.

@@ -31,7 +31,7 @@ from tgx_anchor.io.table import (
     Table,
     check_choice,
     find_columns,
-    get_suffix,
+    find_suffix,
     is_plainly_quoted,
     join_tables,
     line_at,
@@ -259,8 +259,8 @@ class TableStream:
 
 
 def _open_file(path: Path, options: ReadOptions) -> TableFile:
-    suffix = '' if str(path) == STDIN else get_suffix(path)
-    if not suffix or suffix.startswith(LINES):
+    suffix = None if str(path) == STDIN else find_suffix(path)
+    if suffix is None or suffix.startswith(LINES):
         raise ValueError(
             f'a table that is read in parts must be of files that end in .parquet, '
             f'{", ".join(SEPARATORS)} (or one of the last and .gz) (got {str(path)!r})'

@@ -19,6 +19,7 @@ from tgx_anchor.data import AnchorData
 from tgx_anchor.nn import DegreeHeuristic, RandomHeuristic
 from tgx_anchor.nn.predictors.anchor_model import AnchorModel
 from tgx_anchor.nn.predictors.fit_run import FitRun
+from tgx_anchor.utils import Ranks
 
 
 class Fixed(AnchorModel):
@@ -216,3 +217,22 @@ def test_load_of_another_class(tmp_path: Path) -> None:
     path.write_bytes(b'nonsense')
     with one_line_error(str(path), 'saved model'):
         DegreeHeuristic.load(path)
+
+
+def test_a_process_without_training_groups_validates_with_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = 30
+    groups = [[i, i + 1] for i in range(size)]
+    data = to_data(groups, size + 1, [[i] for i in range(size)])
+    data.train_mask = torch.zeros(size, dtype=torch.bool)
+    data.val_mask = ~data.train_mask
+    model = Fixed(torch.full((2 * size,), 0.5))
+    monkeypatch.setattr(model, '_validated_proba', model.predict_proba)
+    number = torch.arange(size)
+    assert model._held_out_scores(data, FitRun(), number) is None
+    # It would leave them waiting.
+    monkeypatch.setattr(Ranks, 'any', lambda *_: True)
+    scores = model._held_out_scores(data, FitRun(), number)
+    assert scores is not None
+    assert torch.equal(scores.mask, data.val_mask)

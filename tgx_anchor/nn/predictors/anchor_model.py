@@ -305,7 +305,8 @@ class AnchorModel(torch.nn.Module, ABC):
         has_both = train is not None and val is not None and not run.use_val
         if has_both and list(train.size()) == list(val.size()) == shape:
             mask = val & ~train & data.known_mask & data.choice_mask
-            if _count_distinct(number, mask, data) >= _MIN_HELD_OUT and train.any():
+            enough = _count_distinct(number, mask, data) >= _MIN_HELD_OUT
+            if enough and data.ranks.any(train):
                 score = degree_sign(data, train) * log_degree(data)
                 proba = self._validated_proba(data, mask).double()
                 return HeldOutScores(mask, proba, score)
