@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ COMMANDS = ['demo', 'datasets', 'benchmark', *TABLE_COMMANDS]
 
 def test_version(run: Run) -> None:
     assert run('--version') == (0, f'{__version__}\n', '')
+
+
+@pytest.mark.parametrize('name', ['shard', 'demo', 'datasets', 'reproduce'])
+def test_commands_that_several_processes_do_not_share(
+    name: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Another process of the run might have spoken.
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    monkeypatch.setenv('WORLD_SIZE', '2')
+    words = {'shard': ['x.csv', '--out', 'x'], 'reproduce': ['list']}
+    code, out, err = run(name, *words.get(name, []))
+    assert (code, out) == (2, '')
+    assert err == (
+        f'tgx-anchor: several processes must run one of identify, fit, predict, '
+        f'evaluate (got {name!r}: run it without torchrun)\n'
+    )
 
 
 def test_help_lists_the_commands(run: Run) -> None:

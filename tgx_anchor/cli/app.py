@@ -14,6 +14,7 @@ from tgx_anchor.cli.evaluate import evaluate
 from tgx_anchor.cli.explain import explain
 from tgx_anchor.cli.fit import fit
 from tgx_anchor.cli.identify import identify
+from tgx_anchor.cli.launch import world_size
 from tgx_anchor.cli.predict import predict
 from tgx_anchor.cli.report import report
 from tgx_anchor.cli.reproduce import reproduce
@@ -36,13 +37,22 @@ for command in (identify, fit, predict, evaluate, explain, suggest, report, shar
 app.command()(datasets)
 app.command()(benchmark)
 app.command()(reproduce)
+# Several processes of torchrun share the work of these.
+_SHARED = ('identify', 'fit', 'predict', 'evaluate')
 
 
 @app.callback(invoke_without_command=True)
 def version(
+    context: typer.Context,
     show: bool = typer.Option(False, '--version', help='Show the version and exit.'),
 ) -> None:
     """Find the anchor of every group: the sender, the questioner, the lead."""
+    name = context.invoked_subcommand
+    if world_size() > 1 and name not in (None, *_SHARED):
+        raise ValueError(
+            f'several processes must run one of {", ".join(_SHARED)} (got {name!r}: '
+            f'run it without torchrun)'
+        )
     if show:
         typer.echo(__version__)
         raise typer.Exit
