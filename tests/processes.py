@@ -1,5 +1,6 @@
 """Functions that run in several processes of a group, with gloo on this machine."""
 
+import atexit
 import os
 import subprocess
 import sys
@@ -125,3 +126,5 @@ def join_processes() -> None:
         rank=int(os.environ['TEST_RANK']),
         world_size=int(os.environ['TEST_SIZE']),
     )
+    # Threads of a group that is left to the end of Python may abort the process.
+    atexit.register(dist.destroy_process_group)

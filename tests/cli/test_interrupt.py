@@ -73,6 +73,16 @@ def run(words):
     except KeyboardInterrupt:
         raise ValueError('half of a value') from None
 """,
+    # A library that cannot be destroyed after it was interrupted.
+    'end': """
+class Library:
+    def __del__(self):
+        os.abort()
+library = Library()
+def run(words):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+""",
     # A second one while the first is handled.
     'twice': """
 def run(words):

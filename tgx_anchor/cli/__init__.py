@@ -17,7 +17,7 @@ def main() -> None:
     to ten bad rows if a table has any. :kbd:`Ctrl-C` ends with one line and exit code
     130.
     """
-    from tgx_anchor.cli.interrupt import STOPPED, Interrupt, say_stopped
+    from tgx_anchor.cli.interrupt import STOPPED, Interrupt
 
     interrupt = Interrupt()
     try:
@@ -40,7 +40,7 @@ def main() -> None:
         code = STOPPED
     interrupt.finish()
     if code == STOPPED:
-        say_stopped()
+        interrupt.stop()
     sys.exit(code)
 
 

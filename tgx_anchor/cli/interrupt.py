@@ -1,5 +1,6 @@
 """Ends the program on Ctrl-C with one line, whatever it is doing."""
 
+import atexit
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.is_set = False
+        self._is_stopped = False
         self._unraisable: Callable[[Any], Any] = sys.unraisablehook
 
     def install(self) -> None:
@@ -31,6 +33,8 @@ class Interrupt:
         except ValueError:
             return  # not the main thread, which has its own way
         sys.unraisablehook = self._on_unraisable
+        # The first to be registered is the last to run.
+        atexit.register(self._at_exit)
 
     def _on_signal(self, *_: int | FrameType | None) -> None:
         if self.is_set:
@@ -43,6 +47,14 @@ class Interrupt:
             self.end()
         self._unraisable(ignored)
 
+    def _at_exit(self) -> None:
+        # Libraries that were interrupted while they started threads may abort when they
+        # are destroyed.
+        if self.is_set and self._is_stopped:
+            with suppress(OSError, ValueError):
+                sys.stdout.flush()
+            os._exit(STOPPED)
+
     def end(self) -> None:
         r"""Ends the process at once."""
         say_stopped()
@@ -52,6 +64,11 @@ class Interrupt:
         r"""Ignores Ctrl-C from now on: the process is about to end."""
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def stop(self) -> None:
+        r"""Writes that the program was stopped. It ends with this exit code."""
+        say_stopped()
+        self._is_stopped = True
 
 
 def say_stopped() -> None:
