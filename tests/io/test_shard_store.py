@@ -171,7 +171,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count('\n') == 1
     assert repr(str(folder)) in done.stdout
-    assert 'has room' in done.stdout
+    assert 'enough free space' in done.stdout
     # Once there is room, the next run goes on after the last step.
     store = ShardStore(folder, 'one', MEMORY)
     assert [store.find('first'), store.find('second')] == [1, None]

@@ -104,8 +104,8 @@ class ShardStore:
 
     def _no_room(self, error: BaseException) -> ValueError:
         return ValueError(
-            f'{str(self.folder)!r} must be on a disk that works and has room (got '
-            f'{one_line(error)}; once it has, run the same again to go on)'
+            f'{str(self.folder)!r} must be on a disk with enough free space (got '
+            f'{one_line(error)}; make room and run the same command again to continue)'
         )
 
     def limit(self, memory: int) -> None:
