@@ -15,6 +15,8 @@ thing that the paper leaves open:
 * :obj:`hyperparameters of the target`: instead of those of the source.
 * :obj:`all hyperedges`: evaluates on all hyperedges of the target, none of which is
   known.
+* :obj:`best of the grid`: the hyperparameters of the paper's search space that find
+  most anchors of the test hyperedges. No choice of hyperparameters finds more.
 """
 
 import argparse
@@ -42,7 +44,7 @@ from tgx_anchor.paper import figure, figures
 from tgx_anchor.transforms import AddTopologicalFeatures
 
 TWO, EMAIL, TRANSFER = 'coDB, two anchors', 'emER', 'qaPH to qaBI'
-OURS = 'ours'
+OURS, BEST = 'ours', 'best of the grid'
 # Readings by question.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     EMAIL: (OURS, 'train + val', 'as printed', 'cross-entropy', 'split by hyperedge'),
@@ -53,6 +55,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         'no aggregation',
         'stage 1 only',
         'one model per author',
+        'split by hyperedge',
+        BEST,
     ),
     TRANSFER: (
         OURS,
@@ -143,14 +147,14 @@ def load(setting: str, split: int, reading: str, root: str | None) -> AnchorData
     if reading == 'split by hyperedge':
         # As many of each part as before.
         generator = torch.Generator().manual_seed(split)
-        order = torch.randperm(data.num_hyperedges, generator=generator)
-        num_train = round(0.075 * data.num_hyperedges)
-        num_val = round(0.025 * data.num_hyperedges)
-        place = torch.empty_like(order)
-        place[order] = torch.arange(order.numel())
-        data.train_mask = place < num_train
-        data.val_mask = (place >= num_train) & (place < num_train + num_val)
-        data.test_mask = place >= num_train + num_val
+        choice = data.choice_mask.nonzero().view(-1)
+        size = choice.numel()
+        order = choice[torch.randperm(size, generator=generator)]
+        ends = round(0.075 * size), round(0.075 * size) + round(0.025 * size)
+        names = 'train_mask', 'val_mask', 'test_mask'
+        for name, part in zip(names, order.tensor_split(ends), strict=True):
+            data[name] = torch.zeros_like(data.choice_mask)
+            data[name][part] = True
     return data
 
 
@@ -188,6 +192,13 @@ def measure(task: Task, tell: Tell, *, root: str | None) -> list[Row]:
         root (str, optional): The folder of the datasets.
     """
     tell(f'{task.question}: {task.reading}')
+    if task.reading == BEST:
+        data = load(SETTINGS[task.question][0], task.split, task.reading, root)
+        # The search chooses on the test hyperedges.
+        data.val_mask = data.test_mask
+        table = AnchorRadar.tune(data, progress=False, calibration=None).table
+        accuracy = max(row['val_accuracy'] for row in table)
+        return [Row(*task, round(accuracy, 6))]
     score, data = score_of(task, root)
     mask = data.test_mask
     if task.reading == 'all hyperedges':

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -56,8 +57,11 @@ def planted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_split_by_hyperedge(script: ModuleType) -> None:
     data = script.load('emER', 1, 'split by hyperedge', None)
     masks = torch.stack([data.train_mask, data.val_mask, data.test_mask])
-    assert masks.sum(dim=0).eq(1).all()
-    assert masks.sum(dim=1).tolist() == [750, 250, 9000]
+    assert torch.equal(masks.sum(dim=0) == 1, data.choice_mask)
+    size = int(data.choice_mask.sum())
+    assert size < data.num_hyperedges
+    sizes = [round(0.075 * size), round(0.025 * size)]
+    assert masks.sum(dim=1).tolist() == [*sizes, size - sum(sizes)]
 
 
 @pytest.mark.usefixtures('planted')
@@ -66,6 +70,27 @@ def test_two_anchors(script: ModuleType, reading: str) -> None:
     task = script.Task('coDB, two anchors', reading, 0)
     (row,) = script.measure(task, print, root=None)
     assert 0.1 < row.accuracy < 1
+
+
+@pytest.mark.usefixtures('planted')
+def test_best_of_the_grid(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = {'lr_stage1': (0.01,), 'lr_stage2': (0.1,), 'alpha': (0.0, 0.1), 'w': (4.0,)}
+    tune = AnchorRadar.tune
+
+    def search(data: AnchorData, **kwargs: Any) -> Any:
+        return tune(data, grid, **kwargs)
+
+    monkeypatch.setattr(AnchorRadar, 'tune', search)
+    task = script.Task('coDB, two anchors', 'best of the grid', 0)
+    (row,) = script.measure(task, print, root=None)
+    data = script.load('coDB_first_second', 0, 'ours', None)
+    found = []
+    for alpha in grid['alpha']:
+        params: dict[str, Any] = {name: values[0] for name, values in grid.items()}
+        model = AnchorRadar(**{**params, 'alpha': alpha}, calibration=None).fit(data)
+        found.append(model.score(data, data.test_mask))
+    assert found[0] != found[1]
+    assert row.accuracy == pytest.approx(max(found), abs=1e-6)
 
 
 @pytest.mark.usefixtures('planted')

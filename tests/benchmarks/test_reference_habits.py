@@ -124,6 +124,32 @@ def test_without_ranks(script: ModuleType) -> None:
     assert encoders[0].hidden_channels == encoders[1].hidden_channels
 
 
+def test_without_dropout_of_the_input(script: ModuleType) -> None:
+    for setting, ours in (('qaBI', 0.7), ('emER', 0.0)):
+        encoders = [
+            script.habit_model((setting, 'CoNHD-U', habit, 0)).encoder
+            for habit in ('ours', 'undropped')
+        ]
+        assert [encoder.input_dropout for encoder in encoders] == [ours, 0.0]
+        assert encoders[0].dropout == encoders[1].dropout > 0
+
+
+def test_random_first_features(script: ModuleType, root: str) -> None:
+    x = {}
+    for habit in ('random', 'ours'):
+        task = ('planted', 'CoNHD-I', habit, 0)
+        model = script.habit_model(task)
+        data = script.habit_data(task, model, root)
+        x[habit] = data['x']
+        assert torch.equal(script.habit_data(task, model, root)['x'], data['x'])
+    assert x['random'].size() == x['ours'].size()
+    assert abs(float(x['random'].mean())) < 0.05
+    assert float(x['random'].std()) == pytest.approx(1, abs=0.05)
+    assert not torch.allclose(x['random'], x['ours'], atol=0.1)
+    (row,) = script.measure((*task[:2], 'random', 0), silent, root=root)
+    assert (row.habit, row.num_epochs) == ('random', 5)
+
+
 def test_scrambled_pairs(script: ModuleType) -> None:
     # Hyperedge 0 = {0, 1}, 1 = {1, 2, 3}, 2 = {3}, and 3 has no neighbour.
     groups = [[0, 1], [1, 2, 3], [3], [4]]
