@@ -45,7 +45,7 @@ def test_a_missing_plot_is_mentioned(
         (['--datasets', 'coDB'], 'coDB'),
         (['--methods', 'HGCN'], 'HGCN'),
         (['--datasets', ','], "','"),
-        (['--splits', '0'], "'num_splits' must be positive (got 0)"),
+        (['--splits', '0'], "'--splits' must be positive (got 0)"),
         (['--out', 'table.md'], "'table.md' must end in '.csv'"),
     ],
 )

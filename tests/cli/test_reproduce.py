@@ -51,17 +51,17 @@ def test_nothing_at_hand(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
-        (('weather',), "'tables' must be among"),
-        (('ablation', '--datasets', 'emXX'), "'name' must be one of"),
-        (('ablation', '--splits', '0'), "'num_splits' must be positive"),
-        (('ablation', '--methods', 'Stage 3'), "'methods' must be among Stage 1"),
+        (('weather',), "'table' must be among statistics"),
+        (('ablation', '--datasets', 'emXX'), "'--datasets' must be one of coAA"),
+        (('ablation', '--splits', '0'), "'--splits' must be positive"),
+        (('ablation', '--methods', 'Stage 3'), "'--methods' must be among Stage 1"),
         (
             ('multi', '--datasets', 'emER'),
-            "'datasets' must be among coAA_first_second",
+            "'--datasets' must be among coAA_first_second",
         ),
-        (('ablation', '--report-only'), "'folder' must hold 'tables/cells.csv'"),
-        (('ablation', '--jobs', '0'), "'jobs' must be positive"),
-        ((',',), 'names must be given'),
+        (('ablation', '--report-only'), "'--out' must hold 'tables/cells.csv'"),
+        (('ablation', '--jobs', '0'), "'--jobs' must be positive"),
+        ((',',), "'table' must have names, separated by commas (got ',')"),
     ],
 )
 def test_bad_words(

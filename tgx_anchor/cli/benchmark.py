@@ -4,6 +4,8 @@ import sys
 
 import typer
 
+from tgx_anchor.cli.measuring_options import measuring_options, names_in
+
 
 def benchmark(
     datasets: str = typer.Option(
@@ -53,22 +55,23 @@ def benchmark(
     from tgx_anchor.benchmark.tables import rich_table
 
     console = Console()
-    run_benchmark(
-        names_in(datasets),
-        METHODS if methods is None else names_in(methods),
-        splits,
-        epochs,
-        out,
-        root,
-        jobs,
-        threads,
-        progress=sys.stdout.isatty(),
-        # Above the progress bar, if there is one.
-        callback=lambda row: tqdm.write(
-            f'{row.setting} {row.method} split {row.split}: '
-            f'{100 * row.accuracy:.2f} % in {row.train_seconds:.1f} s'
-        ),
-    )
+    with measuring_options():
+        run_benchmark(
+            names_in(datasets, '--datasets'),
+            METHODS if methods is None else names_in(methods, '--methods'),
+            splits,
+            epochs,
+            out,
+            root,
+            jobs,
+            threads,
+            progress=sys.stdout.isatty(),
+            # Above the progress bar, if there is one.
+            callback=lambda row: tqdm.write(
+                f'{row.setting} {row.method} split {row.split}: '
+                f'{100 * row.accuracy:.2f} % in {row.train_seconds:.1f} s'
+            ),
+        )
     # All rows of the file, also those of earlier runs with other arguments.
     rows = benchmark_table(out).rows
     shown: tuple[Metric, ...] = ('accuracy', 'train_seconds', 'num_parameters')
@@ -87,15 +90,3 @@ def benchmark(
             highlight=False,
             markup=False,
         )
-
-
-def names_in(words: str) -> list[str]:
-    r"""Returns the names in a comma-separated list.
-
-    Args:
-        words (str): The list.
-    """
-    names = [word.strip() for word in words.split(',') if word.strip()]
-    if not names:
-        raise ValueError(f'names must be given, separated by commas (got {words!r})')
-    return names

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from tgx_anchor.cli.benchmark import names_in
+from tgx_anchor.cli.measuring_options import measuring_options, names_in
 
 # A trial: few epochs, one split, the smallest dataset and the planted one.
 _QUICK_EPOCHS = 2
@@ -85,8 +85,8 @@ def reproduce(
         lines += [[each.name, each.title, each.place] for each in TABLES.values()]
         console.print(rich_table(lines, num_left=3))
         return
-    chosen = None if table == 'all' else names_in(table)
-    asked = None if datasets is None else names_in(datasets)
+    chosen = None if table == 'all' else names_in(table, 'table')
+    asked = None if datasets is None else names_in(datasets, '--datasets')
     if quick and asked is None:
         known = {
             entry.setting
@@ -121,21 +121,22 @@ def reproduce(
                 file=sys.stderr,
             )
 
-    filled = run(
-        chosen,
-        asked,
-        None if methods is None else names_in(methods),
-        splits,
-        epochs,
-        out,
-        root,
-        jobs,
-        threads,
-        progress=sys.stderr.isatty(),
-        measure=not report_only,
-        command=shlex.join(words),
-        callback=say,
-    )
+    with measuring_options():
+        filled = run(
+            chosen,
+            asked,
+            None if methods is None else names_in(methods, '--methods'),
+            splits,
+            epochs,
+            out,
+            root,
+            jobs,
+            threads,
+            progress=sys.stderr.isatty(),
+            measure=not report_only,
+            command=shlex.join(words),
+            callback=say,
+        )
     cells = cell_table(Path(out) / CELLS).rows
     for name, found in filled.items():
         shown = [each for each in found if each.values]
