@@ -11,7 +11,6 @@ from tests.strategies import Groups, to_data, to_groups
 from tests.transforms.groups import GROUPS, NUM_NODES
 from tgx_anchor.benchmark import downstream, fill_table
 from tgx_anchor.benchmark.downstream import (
-    NUM_EMBED_STEPS,
     ORIGINAL,
     VARIANTS,
     WITH_DEGREES,
@@ -20,7 +19,6 @@ from tgx_anchor.benchmark.downstream import (
     DownstreamRow,
     DownstreamTask,
     anchor_strength,
-    choose_embedding,
     draw_members,
     hold_out,
     max_min,
@@ -144,10 +142,9 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'planted VilLain 2 labels 1/2' in told
     assert 'planted VilLain 8 labels 2/2' in told
 
-    # Models are fitted once for both numbers of steps. Embeddings are kept, and nothing
-    # is learnt from hyperedges that are held out.
-    assert told.count('planted VilLain 2 labels 1/2') == 1
-    assert len(list(tmp_path.iterdir())) == 7 * len(NUM_EMBED_STEPS)
+    # Embeddings are kept, one for each number of labels, and nothing is learnt from
+    # hyperedges that are held out.
+    assert len(list(tmp_path.iterdir())) == 7
     told.clear()
     shown = []
 
@@ -167,26 +164,8 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_embedding_is_that_of_villain(tmp_path: Path) -> None:
     data = to_data(GROUPS, NUM_NODES)
     task = DownstreamTask('planted', 0, 2)
-    found = downstream._embeddings(data, task, lambda _: None, tmp_path)
-    assert tuple(found) == NUM_EMBED_STEPS
-    for steps, x in found.items():
-        model = VilLain(num_epochs=2, num_embed_steps=steps)
-        assert torch.equal(x, model.fit(data).embed())
-
-
-@pytest.mark.parametrize('best', [0, 1])
-def test_choice_of_the_embedding(best: int) -> None:
-    # Members of real hyperedges are close to each other.
-    data = to_data([[0, 1], [2, 3], [4, 5], [0, 2], [1, 5], [3, 4]], 6)
-    close = torch.tensor([0.0, 0.1, 5.0, 5.1, 9.0, 9.1]).view(-1, 1)
-    same = torch.zeros(6, 1)
-    pair = [same, same]
-    pair[best] = close
-    found, steps = choose_embedding(dict(zip((10, 100), pair, strict=True)), data)
-    assert steps == (10, 100)[best]
-    assert torch.equal(found, close)
-    # Equals: the smaller number of steps.
-    assert choose_embedding({10: close, 100: close}, data)[1] == 10
+    x = downstream._embedding(data, task, lambda _: None, tmp_path)
+    assert torch.equal(x, VilLain(num_epochs=2).fit(data).embed())
 
 
 @pytest.mark.usefixtures('small')
@@ -194,7 +173,7 @@ def test_strengths_help_where_embeddings_are_noise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noise = torch.randn(60, 4, generator=seeded())
-    monkeypatch.setattr(downstream, '_embeddings', lambda *_: {10: noise})
+    monkeypatch.setattr(downstream, '_embedding', lambda *_: noise)
     # Real members are those of a high strength.
     degree = torch.bincount(small_setting('planted').hyperedge_index[0], minlength=60)
     monkeypatch.setattr(downstream, 'anchor_strength', lambda *_: degree.double() / 50)

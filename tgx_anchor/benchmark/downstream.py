@@ -12,13 +12,10 @@ regression on the remaining hyperedges tells which of those held out are real.
 As in the paper, copies of a group that is held out may be among the other ones. The
 paper does not say whether strengths were learnt with the hyperedges that are held out;
 here they are not. It mentions no scaling of columns before the regression, and there is
-none. Nor does it say over how many steps of propagation an embedding is averaged. The
-authors of VilLain use 10 or 100, depending on the dataset; here it is the number with
-which the regression recognises more of the hyperedges that it learns from.
+none.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,8 +41,6 @@ from tgx_anchor.transforms import AnchorStrengthFeatures
 from tgx_anchor.utils import collapse_incidences, degree
 
 HELD_OUT = 0.1
-# The numbers of steps of propagation that an embedding may have.
-NUM_EMBED_STEPS = (10, 100)
 # The rows of the paper's table.
 ORIGINAL, WITH_STRENGTHS = 'Original VilLain', '+ Anchor Strengths'
 # The features of anchor strengths tell the size of a group, which pooled embeddings do
@@ -81,7 +76,6 @@ class DownstreamRow:
         variant (str): One of :obj:`VARIANTS`.
         accuracy (float): The share of hyperedges, real and fake, that are recognised.
         auroc (float): The area under the receiver operating characteristic.
-        num_embed_steps (int): The one of :obj:`NUM_EMBED_STEPS` that was chosen.
         seconds (float): The seconds of all that is learnt; embeddings from the cache
             take none.
     """
@@ -92,7 +86,6 @@ class DownstreamRow:
     variant: str
     accuracy: float
     auroc: float
-    num_embed_steps: int
     seconds: float
 
     @property
@@ -122,15 +115,8 @@ def measure_downstream(
     held_out = hold_out(data, task.split)
     seen = data.hyperedge_subgraph(~held_out)
 
-    generator = torch.Generator().manual_seed(task.split)
-    parts = [
-        with_fakes(part, generator)
-        for part in (seen, data.hyperedge_subgraph(held_out))
-    ]
     start = time.perf_counter()
-    x, num_embed_steps = choose_embedding(
-        _embeddings(seen, task, tell, folder), parts[0]
-    )
+    x = _embedding(seen, task, tell, folder)
     embedding_seconds = time.perf_counter() - start
     tell(f'{task.setting} anchor strengths')
     start = time.perf_counter()
@@ -138,6 +124,11 @@ def measure_downstream(
     strength_seconds = time.perf_counter() - start
 
     tell(f'{task.setting} real or fake')
+    generator = torch.Generator().manual_seed(task.split)
+    parts = [
+        with_fakes(part, generator)
+        for part in (seen, data.hyperedge_subgraph(held_out))
+    ]
     pooled = [max_min(x, part) for part in parts]
     degrees = degree(seen.hyperedge_index, seen.num_nodes, seen.num_hyperedges)
     strengths = {
@@ -166,7 +157,6 @@ def measure_downstream(
                 variant,
                 accuracy=round(accuracy, 6),
                 auroc=round(auroc, 6),
-                num_embed_steps=num_embed_steps,
                 seconds=round(seconds + time.perf_counter() - start, 3),
             )
         )
@@ -260,27 +250,6 @@ def draw_members(
         node[again.sort().values] = draw(again.numel())
 
 
-def choose_embedding(
-    embeddings: Mapping[int, Tensor], data: AnchorData
-) -> tuple[Tensor, int]:
-    r"""Returns the embeddings of nodes by which logistic regression recognises most of
-    the hyperedges that it learns from, and their number of steps.
-
-    Args:
-        embeddings (dict[int, torch.Tensor]): The embeddings by number of steps.
-        data (AnchorData): The real and the fake hyperedges to learn from.
-    """
-
-    def accuracy(steps: int) -> float:
-        row = max_min(embeddings[steps], data)
-        logit = LogisticRegression().fit(row, _is_real(row)).logit(row)
-        return _evaluate(logit, _is_real(row))[0]
-
-    # Of equals, the first.
-    best = max(embeddings, key=accuracy)
-    return embeddings[best], best
-
-
 def max_min(x: Tensor, data: AnchorData) -> Tensor:
     r"""Pools the embeddings of members to maximum minus minimum. Hyperedges of a single
     member, or of none, have zeros.
@@ -303,11 +272,10 @@ def _is_real(row: Tensor) -> Tensor:
     return torch.arange(row.size(0)) < row.size(0) // 2
 
 
-def _embeddings(
+def _embedding(
     data: AnchorData, task: DownstreamTask, tell: Tell, cache: Path
-) -> dict[int, Tensor]:
-    # By number of steps. One number of labels at a time, so that an interrupted run
-    # loses little.
+) -> Tensor:
+    # One number of labels at a time, so that an interrupted run loses little.
     published = VilLain()
     num_epochs = task.num_epochs or published.num_epochs
 
@@ -317,29 +285,16 @@ def _embeddings(
             f'{record["epoch"]}/{record["num_epochs"]}'
         )
 
-    found: dict[int, list[Tensor]] = {steps: [] for steps in NUM_EMBED_STEPS}
-    for num_labels in published.num_labels:
-        model = VilLain(num_labels, num_epochs=num_epochs)
-        for steps, x in _embed_cached(model, data, show, cache):
-            found[steps].append(x)
-    return {steps: VilLain.merge(parts) for steps, parts in found.items()}
+    def embed(model: VilLain) -> Tensor:
+        return model.fit(data, callback=show).embed()
 
-
-def _embed_cached(
-    model: VilLain,
-    data: AnchorData,
-    callback: Callable[[dict[str, float]], None],
-    cache: Path,
-) -> Iterator[tuple[int, Tensor]]:
-    # Fits the model if an embedding is not in the cache, once for all of them.
-    def embed() -> Tensor:
-        if not model.history:
-            model.fit(data, callback=callback)
-        return model.embed()
-
-    for steps in NUM_EMBED_STEPS:
-        model.num_embed_steps = steps
-        yield steps, cached_embedding(data, repr(model), embed, cache)
+    models = [VilLain(c, num_epochs=num_epochs) for c in published.num_labels]
+    return VilLain.merge(
+        [
+            cached_embedding(data, repr(model), partial(embed, model), cache)
+            for model in models
+        ]
+    )
 
 
 def _evaluate(score: Tensor, y: Tensor) -> tuple[float, float]:

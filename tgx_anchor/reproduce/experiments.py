@@ -180,7 +180,6 @@ class _Bench:
                 row.variant: {
                     'accuracy': row.accuracy,
                     'auroc': row.auroc,
-                    'num_embed_steps': row.num_embed_steps,
                     'seconds': row.seconds,
                 }
                 for row in rows

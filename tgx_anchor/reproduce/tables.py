@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from tgx_anchor.benchmark.downstream import ORIGINAL
 from tgx_anchor.benchmark.downstream import VARIANTS as DOWNSTREAM_VARIANTS
 from tgx_anchor.benchmark.methods import HEURISTICS, PLANTED, STACKED, WITHOUT_EPOCHS
 from tgx_anchor.paper import BASELINES, DATASETS, SETTINGS, figure, figures
@@ -218,32 +217,17 @@ def _features(settings: Settings) -> list[Entry]:
 
 
 def _downstream(settings: Settings) -> list[Entry]:
-    shown: tuple[tuple[str, str, Unit], ...] = (
-        ('accuracy', '', 'percent'),
-        ('auroc', ', AUROC', 'score'),
-    )
     out = []
     for setting in settings:
         for variant in DOWNSTREAM_VARIANTS:
-            for metric, words, unit in shown:
+            for metric, row in (('accuracy', variant), ('auroc', f'{variant}, AUROC')):
                 # The paper prints accuracies only.
                 paper = figure('downstream', variant, setting)
                 paper = paper if metric == 'accuracy' else ''
-                row = variant + words
+                unit: Unit = 'percent' if metric == 'accuracy' else 'score'
                 out.append(
                     Entry(setting, row, DOWNSTREAM, variant, metric, unit, paper)
                 )
-        out.append(
-            Entry(
-                setting,
-                'steps of an embedding',
-                DOWNSTREAM,
-                ORIGINAL,
-                'num_embed_steps',
-                'count',
-                '',
-            )
-        )
     return out
 
 
@@ -419,9 +403,7 @@ _LIST = (
         'same sizes, by embeddings of VilLain. The strengths do not see the groups '
         'that are held out. Equal strengths and degrees are controls that the paper '
         'does not have: the features of any strengths tell the size of a group, which '
-        'embeddings do not. The paper does not say over how many steps an embedding is '
-        'averaged: of 10 and 100, the number with which more of the groups that are '
-        'learnt from are recognised is used.',
+        'embeddings do not.',
         _downstream,
         tuple(name for name in figures('downstream') if name in SETTINGS),
     ),
