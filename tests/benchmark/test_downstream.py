@@ -24,6 +24,7 @@ from tgx_anchor.benchmark.downstream import (
     max_min,
     measure_downstream,
     with_fakes,
+    with_members_in,
 )
 from tgx_anchor.benchmark.methods import load_setting, one_split
 from tgx_anchor.data import AnchorData
@@ -67,7 +68,8 @@ def test_members_are_distinct_and_uniform() -> None:
 
 def test_fakes() -> None:
     data = to_data([*GROUPS, []], NUM_NODES)
-    out = with_fakes(data, seeded())
+    nodes = torch.arange(NUM_NODES)
+    out = with_fakes(data, nodes, seeded())
     assert out.validate()
     assert (out.num_nodes, out.num_hyperedges) == (NUM_NODES, 2 * data.num_hyperedges)
     groups = to_groups(out)
@@ -76,10 +78,25 @@ def test_fakes() -> None:
     assert list(map(set, real)) == list(map(set, to_groups(data)))
     for a, b in zip(real, fake, strict=True):
         assert len(a) == len(set(a)) == len(b) == len(set(b))
-    again = with_fakes(data, seeded())
+    again = with_fakes(data, nodes, seeded())
     assert torch.equal(again.hyperedge_index, out.hyperedge_index)
-    other = with_fakes(data, seeded(1))
+    other = with_fakes(data, nodes, seeded(1))
     assert not torch.equal(other.hyperedge_index, out.hyperedge_index)
+
+
+def test_members_of_fakes_are_among_the_given_nodes() -> None:
+    data = to_data([[1, 4]] * 50, 6)
+    out = with_fakes(data, torch.tensor([1, 3, 4]), seeded())
+    fake = to_groups(out)[50:]
+    assert {frozenset(group) for group in fake} == {
+        frozenset(pair) for pair in ([1, 3], [1, 4], [3, 4])
+    }
+
+
+def test_hyperedges_of_nodes() -> None:
+    data = to_data([[0, 1], [1, 2], [], [2], [0, 3, 1]], 4)
+    mask = torch.tensor([True, True, False, True])
+    assert with_members_in(data, mask).tolist() == [True, False, True, False, True]
 
 
 def slow_max_min(x: Tensor, groups: Groups) -> Tensor:
@@ -165,7 +182,8 @@ def test_embedding_is_that_of_villain(tmp_path: Path) -> None:
     data = to_data(GROUPS, NUM_NODES)
     task = DownstreamTask('planted', 0, 2)
     x = downstream._embedding(data, task, lambda _: None, tmp_path)
-    assert torch.equal(x, VilLain(num_epochs=2).fit(data).embed())
+    expected = VilLain(num_epochs=2, num_embed_steps=100).fit(data).embed()
+    assert torch.equal(x, expected)
 
 
 @pytest.mark.usefixtures('small')
@@ -184,6 +202,42 @@ def test_strengths_help_where_embeddings_are_noise(
     # Real and fake groups have the same sizes, which is all that equal strengths tell.
     assert accuracy[WITH_SIZES] < accuracy[WITH_DEGREES] - 0.1
     assert task.num_epochs == 0
+
+
+def test_hyperedges_with_members_in_no_other_are_not_tested(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Of three groups that are held out, one has a member who is in no other group.
+    groups = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]] * 5
+    held_out = torch.arange(33) >= 30
+    data = to_data([*groups, [0, 2], [1, 6], [3, 5]], 8)
+    data.train_mask = torch.arange(33) < 2
+    monkeypatch.setattr(downstream, 'load_setting', lambda *_: data)
+    monkeypatch.setattr(downstream, 'one_split', lambda data, _: data)
+    monkeypatch.setattr(downstream, 'hold_out', lambda *_: held_out)
+    monkeypatch.setattr(downstream, 'anchor_strength', lambda *_: torch.zeros(8))
+    shown: list[AnchorData] = []
+    pool = max_min
+
+    def show(x: Tensor, data: AnchorData) -> Tensor:
+        shown.append(data)
+        return pool(x, data)
+
+    monkeypatch.setattr(downstream, 'max_min', show)
+    task = DownstreamTask('planted', 0, 1)
+    measure_downstream(task, lambda _: None, cache=str(tmp_path))
+    learning, testing = map(to_groups, shown)
+    assert learning[:30] == [sorted(group) for group in groups]
+    assert testing[:2] == [[0, 2], [3, 5]]
+    assert len(testing) == 4
+    # Node 6 has no other group, node 7 none at all.
+    assert {node for group in learning + testing for node in group} == set(range(6))
+
+    lonely = to_data([*groups, [0, 6], [1, 6], [3, 7]], 8)
+    lonely.train_mask = data.train_mask
+    monkeypatch.setattr(downstream, 'load_setting', lambda *_: lonely)
+    with pytest.raises(ValueError, match=r'No group of .planted. can be tested'):
+        measure_downstream(task, lambda _: None, cache=str(tmp_path))
 
 
 @pytest.mark.usefixtures('small')

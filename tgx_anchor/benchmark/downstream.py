@@ -9,10 +9,13 @@ has a fake one of the same size, whose members are drawn uniformly. Maximum minu
 minimum of the embeddings of members is the embedding of a hyperedge, and logistic
 regression on the remaining hyperedges tells which of those held out are real.
 
-As in the paper, copies of a group that is held out may be among the other ones. The
-paper does not say whether strengths were learnt with the hyperedges that are held out;
-here they are not. It mentions no scaling of columns before the regression, and there is
-none.
+As in the paper, copies of a group that is held out may be among the other ones. Nodes
+without any of the remaining hyperedges have no embedding. Hyperedges with such members
+are not tested, and no fake one has them: the paper speaks of test hyperedges that are
+not "meaningful", without details. It does not say whether strengths were learnt with
+the hyperedges that are held out; here they are not. It mentions no scaling of columns
+before the regression, and there is none. Nor does it say over how many steps of
+propagation an embedding is averaged, which is 10 or 100 in the paper on VilLain.
 """
 
 import time
@@ -41,6 +44,7 @@ from tgx_anchor.transforms import AnchorStrengthFeatures
 from tgx_anchor.utils import collapse_incidences, degree
 
 HELD_OUT = 0.1
+NUM_EMBED_STEPS = 100
 # The rows of the paper's table.
 ORIGINAL, WITH_STRENGTHS = 'Original VilLain', '+ Anchor Strengths'
 # The features of anchor strengths tell the size of a group, which pooled embeddings do
@@ -114,6 +118,15 @@ def measure_downstream(
     data = one_split(load_setting(task.setting, root), task.split)
     held_out = hold_out(data, task.split)
     seen = data.hyperedge_subgraph(~held_out)
+    unseen = data.hyperedge_subgraph(held_out)
+    degrees = degree(seen.hyperedge_index, seen.num_nodes, seen.num_hyperedges)
+    unseen = unseen.hyperedge_subgraph(with_members_in(unseen, degrees > 0))
+    if unseen.num_hyperedges == 0:
+        raise ValueError(
+            f'No group of {task.setting!r} can be tested on split {task.split}: each '
+            f'one that is held out has a member who is in no other group. Use a larger '
+            f'dataset'
+        )
 
     start = time.perf_counter()
     x = _embedding(seen, task, tell, folder)
@@ -125,12 +138,9 @@ def measure_downstream(
 
     tell(f'{task.setting} real or fake')
     generator = torch.Generator().manual_seed(task.split)
-    parts = [
-        with_fakes(part, generator)
-        for part in (seen, data.hyperedge_subgraph(held_out))
-    ]
+    nodes = degrees.nonzero().view(-1)
+    parts = [with_fakes(part, nodes, generator) for part in (seen, unseen)]
     pooled = [max_min(x, part) for part in parts]
-    degrees = degree(seen.hyperedge_index, seen.num_nodes, seen.num_hyperedges)
     strengths = {
         WITH_STRENGTHS: strength,
         WITH_SIZES: torch.zeros_like(strength),
@@ -183,6 +193,23 @@ def hold_out(data: AnchorData, seed: int) -> Tensor:
     return mask
 
 
+def with_members_in(data: AnchorData, mask: Tensor) -> Tensor:
+    r"""Tells which hyperedges have all their members in a set of nodes.
+
+    Args:
+        data (AnchorData): The hypergraph.
+        mask (torch.Tensor): Whether each node is in the set.
+
+    Shapes:
+        - **mask:** :math:`(N)`, booleans
+        - **output:** :math:`(M)`, booleans
+    """
+    node, hyperedge = data.hyperedge_index
+    out = torch.ones(data.num_hyperedges, dtype=torch.bool, device=node.device)
+    out[hyperedge[~mask[node]]] = False
+    return out
+
+
 def anchor_strength(data: AnchorData, setting: str) -> Tensor:
     r"""Learns the anchor strengths of nodes with the published hyperparameters.
 
@@ -202,17 +229,24 @@ def anchor_strength(data: AnchorData, setting: str) -> Tensor:
     return model.strength
 
 
-def with_fakes(data: AnchorData, generator: torch.Generator) -> AnchorData:
+def with_fakes(
+    data: AnchorData, nodes: Tensor, generator: torch.Generator
+) -> AnchorData:
     r"""Returns the hyperedges of a hypergraph, followed by as many fake ones. Each has
     the size of the real one in its place, and members that are drawn uniformly
     without replacement.
 
     Args:
         data (AnchorData): The hypergraph.
+        nodes (torch.Tensor): The nodes to draw from, all members of hyperedges among
+            them.
         generator (torch.Generator): The generator to draw with.
+
+    Shapes:
+        - **nodes:** :math:`(\leq N)`
     """
     index, _ = collapse_incidences(data.hyperedge_index, data.num_nodes)
-    fake = draw_members(index[1], data.num_nodes, generator)
+    fake = nodes[draw_members(index[1], nodes.numel(), generator)]
     fake = torch.stack([fake, index[1] + data.num_hyperedges])
     return AnchorData(
         torch.cat([index, fake], dim=1), data.num_nodes, 2 * data.num_hyperedges
@@ -288,7 +322,10 @@ def _embedding(
     def embed(model: VilLain) -> Tensor:
         return model.fit(data, callback=show).embed()
 
-    models = [VilLain(c, num_epochs=num_epochs) for c in published.num_labels]
+    models = [
+        VilLain(c, num_embed_steps=NUM_EMBED_STEPS, num_epochs=num_epochs)
+        for c in published.num_labels
+    ]
     return VilLain.merge(
         [
             cached_embedding(data, repr(model), partial(embed, model), cache)

@@ -401,7 +401,8 @@ _LIST = (
         'Section VII-E',
         'Accuracy (%) of telling the groups that are held out from fake ones of the '
         'same sizes, by embeddings of VilLain. The strengths do not see the groups '
-        'that are held out. Equal strengths and degrees are controls that the paper '
+        'that are held out, of which those with a member who is in no other group are '
+        'not tested. Equal strengths and degrees are controls that the paper '
         'does not have: the features of any strengths tell the size of a group, which '
         'embeddings do not.',
         _downstream,
