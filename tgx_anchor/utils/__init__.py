@@ -41,6 +41,7 @@ from tgx_anchor.utils.incidence import (
     mix_bits,
     node_set_hash,
 )
+from tgx_anchor.utils.kept_memory import kept_memory
 from tgx_anchor.utils.node_set import NodeSets, node_sets
 from tgx_anchor.utils.pair import MemberPairs, member_pairs
 from tgx_anchor.utils.ranks import ALONE, Ranks
@@ -78,6 +79,7 @@ __all__ = [
     'incidence_matrix',
     'index_ptr',
     'is_sorted',
+    'kept_memory',
     'member_pairs',
     'mix_bits',
     'node_set_hash',

@@ -15,7 +15,7 @@ from typing_extensions import Self
 from tgx_anchor.data import AnchorData, HyperedgeIndex
 from tgx_anchor.nn.conv.aggregate import sum_to_hyperedge, sum_to_node
 from tgx_anchor.nn.functional import VirtualLabelLoss, virtual_label_loss
-from tgx_anchor.utils.node_set import node_sets
+from tgx_anchor.utils import kept_memory, node_sets
 
 # The figures of one epoch by name.
 Record = dict[str, float]
@@ -180,7 +180,8 @@ class VilLain(torch.nn.Module):
             tables.append(start.to(data.hyperedge_index.device))
             epochs = self._epochs(tables[-1], spread, generator)
             title = f'{num_labels} labels'
-            with tqdm(total=self.num_epochs, desc=title, disable=not progress) as bar:
+            bar = tqdm(total=self.num_epochs, desc=title, disable=not progress)
+            with bar, kept_memory():
                 for record in epochs:
                     history.append(record)
                     bar.update()
@@ -216,7 +217,9 @@ class VilLain(torch.nn.Module):
                 f'(got {data.num_nodes})'
             )
         spread = _Propagation(data)
-        return self.merge([self._embed(table, spread) for table in self.logits])
+        with kept_memory():
+            parts = [self._embed(table, spread) for table in self.logits]
+        return self.merge(parts)
 
     @staticmethod
     def merge(parts: Sequence[Tensor]) -> Tensor:

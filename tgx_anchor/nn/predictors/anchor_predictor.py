@@ -41,6 +41,7 @@ from tgx_anchor.transforms import (
     AddTopologicalFeatures,
     AddWithinOrderRank,
 )
+from tgx_anchor.utils import kept_memory
 
 # The size of embeddings for an encoder without 'in_channels'.
 _IN_CHANNELS = 48
@@ -318,7 +319,8 @@ class AnchorPredictor(AnchorModel):
         training.resume(run.checkpoint)
         run.history = training.history.copy()
         name = type(self.encoder).__name__
-        run.epochs(training.run(), name, self.num_epochs, num_done=training.epoch)
+        with kept_memory():
+            run.epochs(training.run(), name, self.num_epochs, num_done=training.epoch)
         training.finish()
         self.encoder, self.head = training.encoder, training.head
         self.table = training.table
