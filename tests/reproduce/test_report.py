@@ -6,10 +6,12 @@ import pytest
 
 from tgx_anchor.paper import BASELINES
 from tgx_anchor.reproduce.cell import Cell, CellKey
+from tgx_anchor.reproduce.experiments import DOWNSTREAM
 from tgx_anchor.reproduce.paper_table import Entry
 from tgx_anchor.reproduce.report import (
     Filled,
     benchmark_rows,
+    extra_text,
     fill,
     make_lines,
     markdown_report,
@@ -114,6 +116,27 @@ def test_summary_counts() -> None:
         '1 of 12 cells are measured. 1 have fewer epochs than the paper and are not '
         'compared.'
     )
+
+
+def test_gain_by_strengths() -> None:
+    values = {
+        ('emEU', 'Original VilLain'): (0.80, 0.82),
+        ('emEU', '+ Anchor Strengths'): (0.86, 0.87),
+        ('qaPH', 'Original VilLain'): (0.75,),
+        ('emER', 'Original VilLain'): (0.88,),
+        ('emER', '+ Anchor Strengths'): (0.878,),
+    }
+    cells = [
+        Cell(DOWNSTREAM, setting, variant, split, 0, 'accuracy', value, 3)
+        for (setting, variant), numbers in values.items()
+        for split, value in enumerate(numbers)
+    ]
+    table = TABLES['downstream']
+    found = fill(table, cells, lambda _: True)
+    # In the paper 92.01 - 87.22 and 90.73 - 87.45.
+    text = 'Gain by anchor strengths (in the paper): emEU +5.5 (+4.8), emER -0.2 (+3.3)'
+    assert extra_text(table, found, cells) == f'{text}.'
+    assert extra_text(table, fill(table, [], lambda _: True), []) == ''
 
 
 def test_styles() -> None:

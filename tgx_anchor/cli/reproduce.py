@@ -145,7 +145,7 @@ def reproduce(
             console.print(rich_table(lines, TABLES[name].title, NUM_LEFT))
         else:
             console.print(f'{TABLES[name].title}: nothing is measured', highlight=False)
-        for text in (extra_text(TABLES[name], cells), summary(found)):
+        for text in (extra_text(TABLES[name], found, cells), summary(found)):
             if text:
                 console.print(text, highlight=False, markup=False)
     console.print(f'written to {out}', highlight=False, markup=False)

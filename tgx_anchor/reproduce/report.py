@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tgx_anchor.benchmark.downstream import ORIGINAL, WITH_STRENGTHS
 from tgx_anchor.benchmark.methods import STACKED
 from tgx_anchor.benchmark.report import (
     headline,
@@ -267,17 +268,43 @@ def _in_the_paper(cells: Iterable[Cell]) -> list[BenchmarkRow]:
     return sorted(rows, key=lambda row: SETTINGS.index(row.setting))
 
 
-def extra_text(table: PaperTable, cells: Sequence[Cell]) -> str:
+def extra_text(
+    table: PaperTable, filled: Sequence[Filled], cells: Sequence[Cell]
+) -> str:
     r"""Returns a sentence that accompanies the cells of a table, or :obj:`""`.
 
     Args:
         table (PaperTable): The table.
+        filled (list[Filled]): Its cells.
         cells (list[Cell]): All measured cells.
     """
+    if any(each.entry.variant == WITH_STRENGTHS for each in filled):
+        return _gain_text(filled)
     if table.plot != 'efficiency':
         return ''
     ratios = headline(_in_the_paper(cells))
     return headline_text(ratios) if ratios.settings else ''
+
+
+def _gain_text(filled: Iterable[Filled]) -> str:
+    found = {
+        (each.entry.setting, each.entry.variant): each
+        for each in filled
+        if each.entry.metric == 'accuracy'
+    }
+    parts = []
+    for setting, variant in found:
+        if variant != WITH_STRENGTHS:
+            continue
+        after, before = found[setting, WITH_STRENGTHS], found[setting, ORIGINAL]
+        if not (after.values and before.values and after.printed and before.printed):
+            continue
+        gain = statistics.fmean(after.values) - statistics.fmean(before.values)
+        printed = after.printed[0] - before.printed[0]
+        parts.append(f'{setting} {gain:+.1f} ({printed:+.1f})')
+    if not parts:
+        return ''
+    return f'Gain by anchor strengths (in the paper): {", ".join(parts)}.'
 
 
 def markdown_section(
@@ -306,7 +333,7 @@ def markdown_section(
         f'## {table.title}',
         f'`tgx-anchor reproduce {table.name}` ({table.place} of the paper). '
         f'{table.note} {summary(filled)}',
-        extra_text(table, cells),
+        extra_text(table, filled, cells),
         markdown_table(make_lines(shown, 'markdown'), NUM_LEFT).rstrip(),
         origin if numbers else '',
     ]
