@@ -20,7 +20,7 @@ from tgx_anchor.cli.report import report
 from tgx_anchor.cli.reproduce import reproduce
 from tgx_anchor.cli.shard import shard
 from tgx_anchor.cli.suggest import suggest
-from tgx_anchor.cli.table_options import MEANINGS
+from tgx_anchor.cli.table_options import FLAWS, TABLES
 from tgx_anchor.cli.threads import set_wait_policy
 
 app = typer.Typer(
@@ -32,8 +32,9 @@ app = typer.Typer(
     context_settings={'help_option_names': ['-h', '--help']},
 )
 app.command()(demo)
-for command in (identify, fit, predict, evaluate, explain, suggest, report, shard):
-    app.command(epilog=MEANINGS)(command)
+for command in (identify, fit, predict, evaluate, explain, suggest, report):
+    app.command(epilog=TABLES + FLAWS)(command)
+app.command(epilog=FLAWS)(shard)
 app.command()(datasets)
 app.command()(benchmark)
 app.command()(reproduce)

@@ -45,8 +45,9 @@ def shard(
     """Write a table that does not fit into memory to a folder of shards.
 
     Tables are Parquet and text files (CSV or TSV, optionally compressed with gzip) with
-    one row per member. If the command is stopped, run it again to continue.
-    Bad rows are written to the folder _rejected.
+    one row per member; options of other tables are refused. Columns, delimiter and
+    encoding are detected and reported. If the command is stopped, run it again to
+    continue. Bad rows are written to the folder _rejected.
 
     Example: tgx-anchor shard groups/*.parquet --out shards/ --num-shards 16
 

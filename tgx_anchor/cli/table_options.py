@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 _TABLE = 'Table'
 _RUN = 'Run'
 
-MEANINGS = """
+TABLES = """
 Tables: CSV, TSV, JSON lines and Parquet, by their ending; .json is a list of rows or
 the Hypergraph Interchange Format; '-' is the standard input; several files, a folder
 or a quoted glob pattern are read as one table. Delimiter, encoding, header, the
 spelling of yes and no, and the usual names of columns are detected and reported.
-
+"""
+FLAWS = """
 Flaws: An empty name, NULL or NA is no member. A member who is in a group twice is one
 member. Several anchors of a group all count. An anchor who is not listed is added to
 the group. If no anchor is given, it is predicted. A single member is the anchor.
