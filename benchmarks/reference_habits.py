@@ -59,7 +59,7 @@ from tgx_anchor.io import ResultTable
 from tgx_anchor.loader import HyperedgeLoader
 from tgx_anchor.metrics import AnchorEvaluator
 from tgx_anchor.nn import HNN, AnchorPredictor, CoNHD, HNNConv
-from tgx_anchor.nn.conv.aggregate import divisor, sum_to_hyperedge
+from tgx_anchor.nn.conv.aggregate import divisor
 from tgx_anchor.nn.predictors.represent import log_proba, represent
 from tgx_anchor.nn.predictors.training import PredictorTraining
 from tgx_anchor.paper import figure
@@ -155,18 +155,35 @@ class ScrambledHNNConv(HNNConv):
     """
 
     def _mix(self, a: Tensor, index: HyperedgeIndex) -> Tensor:
-        pairs, weight = scrambled_pairs(index)
-        return sum_to_hyperedge(a, pairs, weight.to(a.dtype))
+        return _multiply(scrambled_matrix(index, a.dtype), a)
+
+
+class _Multiply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: scipy.sparse.csr_matrix, a: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return torch.from_numpy(matrix @ a.numpy())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
+        return None, torch.from_numpy(ctx.matrix.T @ grads[0].contiguous().numpy())
+
+
+_multiply: Callable[..., Tensor] = _Multiply.apply
 
 
 @lru_cache(maxsize=1)
-def scrambled_pairs(index: HyperedgeIndex) -> tuple[HyperedgeIndex, Tensor]:
-    r"""Returns the pairs of hyperedges that share a node, and the values of
-    :math:`\mathbf{H}^{\top} \mathbf{D}_V^{-1} \mathbf{H} \mathbf{D}_E^{-2}` in the
-    order of the reference, which is that of other pairs.
+def scrambled_matrix(
+    index: HyperedgeIndex, dtype: torch.dtype
+) -> scipy.sparse.csr_matrix:
+    r"""Returns the matrix
+    :math:`\mathbf{H}^{\top} \mathbf{D}_V^{-1} \mathbf{H} \mathbf{D}_E^{-2}` of pairs of
+    hyperedges that share a node, with its values in the order of the reference, which
+    is that of other pairs.
 
     Args:
         index (HyperedgeIndex): The incidences.
+        dtype (torch.dtype): The type of the values.
     """
     node, hyperedge = index.node.numpy(), index.hyperedge.numpy()
     shape = index.num_nodes, index.num_hyperedges
@@ -178,9 +195,9 @@ def scrambled_pairs(index: HyperedgeIndex) -> tuple[HyperedgeIndex, Tensor]:
     # The format of the first factor, columns, is that of the product.
     product = h.T @ scipy.sparse.diags(1 / degree) @ h @ scipy.sparse.diags(size**-2.0)
     # The positions are sorted by rows; 'data' stays as it is stored.
-    target, source = (torch.from_numpy(part).long() for part in product.nonzero())
-    pairs = HyperedgeIndex(torch.stack([source, target]), shape[1], shape[1])
-    return pairs, torch.from_numpy(product.data)
+    rows = product.tocsr()
+    data = torch.from_numpy(product.data).to(dtype).numpy()
+    return scipy.sparse.csr_matrix((data, rows.indices, rows.indptr), product.shape)
 
 
 def habit_data(task: Task, model: AnchorPredictor, root: str | None) -> AnchorData:

@@ -150,26 +150,27 @@ def test_random_first_features(script: ModuleType, root: str) -> None:
     assert (row.habit, row.num_epochs) == ('random', 5)
 
 
-def test_scrambled_pairs(script: ModuleType) -> None:
+def test_scrambled_matrix(script: ModuleType) -> None:
     # Hyperedge 0 = {0, 1}, 1 = {1, 2, 3}, 2 = {3}, and 3 has no neighbour.
     groups = [[0, 1], [1, 2, 3], [3], [4]]
     index = HyperedgeIndex(to_index(groups), 5, 4)
-    pairs, weight = script.scrambled_pairs(index)
+    matrix = script.scrambled_matrix(index, torch.double)
     right = torch.zeros(4, 4, dtype=torch.double)
     for i, a in enumerate(groups):
         for j, b in enumerate(groups):
             shared = [1 / float(index.node_degree[v]) for v in a if v in b]
             right[i, j] = sum(shared) / len(b) ** 2
-    source, target = pairs.as_tensor()
-    assert (target * 4 + source).tolist() == right.view(-1).nonzero().view(-1).tolist()
+    found = torch.from_numpy(matrix.toarray())
+    assert torch.equal(found != 0, right != 0)
     # Each column has become a row, in any order.
-    found = torch.zeros(4, 4, dtype=torch.double)
-    found[target, source] = weight
     torch.testing.assert_close(found.sort(dim=1)[0], right.T.sort(dim=1)[0])
     assert not torch.allclose(found, right)
     conv = script.ScrambledHNNConv(3, 2).double()
-    value = torch.rand(4, 3, dtype=torch.double)
-    torch.testing.assert_close(conv._mix(value, index), found @ value)
+    value = torch.rand(4, 3, dtype=torch.double, requires_grad=True)
+    out = conv._mix(value, index)
+    torch.testing.assert_close(out, found @ value)
+    grad = torch.rand_like(out)
+    torch.testing.assert_close(torch.autograd.grad(out, value, grad)[0], found.T @ grad)
 
 
 def test_scrambled_model(script: ModuleType, root: str) -> None:
