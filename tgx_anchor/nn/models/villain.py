@@ -109,11 +109,13 @@ class VilLain(torch.nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        several = (num_labels,) if isinstance(num_labels, int) else tuple(num_labels)
+        several = (
+            tuple(num_labels) if isinstance(num_labels, Sequence) else (num_labels,)
+        )
         if not several or not all(isinstance(c, int) and c > 1 for c in several):
             raise ValueError(
                 f"'num_labels' must be an integer of at least 2, or a list of such "
-                f'(got {num_labels})'
+                f'(got {num_labels!r})'
             )
         for name, count, least in (
             ('out_channels', out_channels, 1),

@@ -201,7 +201,9 @@ class AnchorPredictor(AnchorModel):
         self.lr = float(lr)
         self.batch_size = batch_size
         self.num_neighbors = (
-            num_neighbors if isinstance(num_neighbors, int) else list(num_neighbors)
+            list(num_neighbors)
+            if isinstance(num_neighbors, Sequence)
+            else num_neighbors
         )
         self.num_epochs = num_epochs
         self.weight_decay = float(weight_decay)

@@ -39,10 +39,11 @@ class TrainingOptions:
             if count is not None and count < 1:
                 raise ValueError(f"'{name}' must be positive (got {count})")
         given = self.num_neighbors
-        for number in [given] if isinstance(given, int) else given:
-            if number < 1 and number != -1:
+        for number in given if isinstance(given, Sequence) else [given]:
+            if not isinstance(number, int) or (number < 1 and number != -1):
                 raise ValueError(
-                    f"'num_neighbors' must be positive, or -1 for all (got {given})"
+                    f"'num_neighbors' must be a positive integer, or -1 for all, or a "
+                    f'list with one for each layer (got {given!r})'
                 )
         for name in ('lr', 'eps', 'gamma', 'max_norm'):
             value = getattr(self, name)
