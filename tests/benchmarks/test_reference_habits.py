@@ -234,6 +234,6 @@ def test_second_run_continues(
 
 def test_committed_results(script: ModuleType) -> None:
     rows = ResultTable(script.Row, script.OUT, key=KEY).rows
-    assert len(rows) == 150
+    assert len(rows) == 151
     text = script.OUT.with_suffix('.md').read_text(encoding='utf-8')
     assert markdown_table(script.make_table(rows), num_left=3) == text
