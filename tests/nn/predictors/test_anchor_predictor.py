@@ -3,6 +3,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -145,6 +146,9 @@ def test_neighbours_of_each_hop(tmp_path: Path) -> None:
     assert training.loader.num_neighbors == [3, 1]
     fewer.save(tmp_path / 'model')
     assert AnchorPredictor.load(tmp_path / 'model').num_neighbors == [3, 1]
+    assert quick(num_neighbors=np.array([3, 1]), **options).num_neighbors == [3, 1]
+    with one_line_error("'num_neighbors'", "'all'"):
+        quick(num_neighbors='all', **options)
     with one_line_error("'num_neighbors'", '[3]', '2'):
         quick(num_neighbors=[3], **options).fit(data)
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -110,7 +110,9 @@ class VilLain(torch.nn.Module):
     ) -> None:
         super().__init__()
         several = (
-            tuple(num_labels) if isinstance(num_labels, Sequence) else (num_labels,)
+            tuple(num_labels)
+            if isinstance(num_labels, Iterable) and not isinstance(num_labels, str)
+            else (num_labels,)
         )
         if not several or not all(isinstance(c, int) and c > 1 for c in several):
             raise ValueError(

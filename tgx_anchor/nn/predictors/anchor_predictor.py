@@ -1,7 +1,7 @@
 """AnchorPredictor: any encoder as a predictor of anchors."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -202,7 +202,8 @@ class AnchorPredictor(AnchorModel):
         self.batch_size = batch_size
         self.num_neighbors = (
             list(num_neighbors)
-            if isinstance(num_neighbors, Sequence)
+            if isinstance(num_neighbors, Iterable)
+            and not isinstance(num_neighbors, str)
             else num_neighbors
         )
         self.num_epochs = num_epochs

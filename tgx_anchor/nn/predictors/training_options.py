@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal, get_args
 
 Objective = Literal['role', 'anchor']
@@ -40,7 +41,7 @@ class TrainingOptions:
                 raise ValueError(f"'{name}' must be positive (got {count})")
         given = self.num_neighbors
         for number in given if isinstance(given, Sequence) else [given]:
-            if not isinstance(number, int) or (number < 1 and number != -1):
+            if not isinstance(number, Integral) or (number < 1 and number != -1):
                 raise ValueError(
                     f"'num_neighbors' must be a positive integer, or -1 for all, or a "
                     f'list with one for each layer (got {given!r})'
